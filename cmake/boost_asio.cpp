@@ -1,0 +1,3 @@
+// The one compilation of Asio.
+#include <boost/asio/impl/src.hpp>
+#include <boost/asio/ssl/impl/src.hpp>

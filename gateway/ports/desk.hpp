@@ -1,0 +1,50 @@
+// Desk: what the control side can do; the API, the console and the command line all go through it (design section 11). Every method
+// takes the person who asks and checks the role itself. Answers are JSON text (shapes: docs/control-api.md).
+// Errors: forbidden (role), not_found, conflict (state does not allow it), invalid.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <string>
+
+#include "schemas/core/json.hpp"
+#include "schemas/core/result.hpp"
+#include "schemas/model/principal.hpp"
+
+namespace sallyport::gateway {
+
+namespace asio = boost::asio;
+
+using DeskAnswer = asio::awaitable<Result<std::string>>;
+
+class Desk {
+ public:
+  virtual ~Desk() = default;
+  virtual DeskAnswer approvals(Person person, std::string state, std::uint32_t limit) = 0;  // {"approvals":[…]}
+  virtual DeskAnswer approval(Person person, std::string id) = 0;                            // with the whole view
+  // `shown`: the digest of what the person saw. `reason` may be empty for an approve.
+  virtual DeskAnswer approve(Person person, std::string id, std::string shown, std::string reason) = 0;
+  virtual DeskAnswer deny(Person person, std::string id, std::string reason) = 0;
+  virtual DeskAnswer revoke(Person person, std::string id, std::string reason) = 0;
+
+  virtual DeskAnswer operations(Person person, std::string state, std::uint32_t limit) = 0;  // state may be "open" or "unknown"
+  virtual DeskAnswer operation(Person person, std::string id) = 0;
+  virtual DeskAnswer resolve(Person person, std::string id, std::string outcome, std::string reason) = 0;
+
+  virtual DeskAnswer receipts(Person person, std::string query_json) = 0;
+  virtual DeskAnswer receipt(Person person, std::string id) = 0;
+
+  virtual DeskAnswer stops(Person person) = 0;
+  virtual DeskAnswer stop(Person person, std::string kind, std::string value, std::string tool, std::string reason) = 0;
+  virtual DeskAnswer lift(Person person, std::string id, std::string reason) = 0;
+
+  virtual DeskAnswer status(Person person) = 0;   // servers, store, counts
+  virtual DeskAnswer tools(Person person) = 0;    // declared / assigned / effective, state
+  virtual DeskAnswer explain(Person person, std::string call_json) = 0;  // {principal, server, tool, arguments}
+  virtual DeskAnswer call(Person person, std::string server, std::string tool, std::string arguments_raw) = 0;
+  // Definitions as found with their differences; accepting writes the lock (operator). server/tool empty: all.
+  virtual DeskAnswer trust_review(Person person, std::string server, std::string tool) = 0;
+  virtual DeskAnswer trust_accept(Person person, std::string server, std::string tool, std::string review_digest) = 0;
+  virtual DeskAnswer reload(Person person) = 0;
+};
+
+}  // namespace sallyport::gateway

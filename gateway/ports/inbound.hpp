@@ -1,0 +1,86 @@
+// Inbound: one request of a client, free of era and transport, as clients/ hands it to Front; Answer: what goes back.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "gateway/base/deadline.hpp"
+#include "gateway/base/signal.hpp"
+#include "gateway/mcp/jsonrpc.hpp"
+#include "gateway/mcp/protocol.hpp"
+#include "schemas/core/time.hpp"
+#include "schemas/model/principal.hpp"
+
+namespace sallyport::gateway {
+
+// The client's side of one open request: where progress and log notes of this request go. Lives on the loop; outlives the
+// handling of the request. Notes to a client that is gone are dropped.
+class ClientChannel {
+ public:
+  virtual ~ClientChannel() = default;
+  virtual void notify(std::string_view method, std::string_view params_raw) = 0;  // queued, bounded (drops progress first)
+  [[nodiscard]] virtual bool open() const = 0;                                    // the client can still get the answer
+};
+
+// What a client may see: the whole gateway at /mcp, or one server at /servers/<id>/mcp.
+struct Mount {
+  std::string server;  // empty: all
+  [[nodiscard]] bool all() const { return server.empty(); }
+};
+
+// A client connection or session, as far as calls care. Shared: a call may outlive its session.
+struct ClientContext {
+  Principal principal;
+  Mount mount;
+  std::string session;           // se_…; one per HTTP session or stdio connection
+  std::string run;               // run_…
+  std::string protocol_version;  // negotiated
+  mcp::Era era = mcp::Era::legacy;
+  std::string transport;         // "http" or "stdio"
+  std::string boundary;          // "service" or "client-started"
+  std::string claimed_name;      // clientInfo, as claimed
+  std::string claimed_version;
+  Millis hold{45'000};           // how long an ask holds the call before APPROVAL_PENDING
+};
+
+struct Inbound {
+  std::shared_ptr<const ClientContext> client;
+  std::shared_ptr<const json::Document> document;  // of the message; owns the bytes of params
+  std::string method;
+  json::Value params;                     // absent, or an object
+  std::string idempotency_header;         // `Idempotency-Key`, if the transport has headers
+  bool has_idempotency_header = false;
+  ClientChannel* channel = nullptr;       // never null; valid until the answer is handed back
+  std::shared_ptr<Cancel> cancel;         // set by the client's cancel, a modern disconnect, shutdown
+  UnixMillis received = 0;
+};
+
+// Exactly one of result and error. `delivered` (may be empty) is called once: true if the transport took the last byte.
+struct Answer {
+  std::string result;  // raw JSON object
+  std::optional<mcp::RpcError> error;
+  std::function<void(bool)> delivered;
+
+  static Answer of(std::string result_raw) { return Answer{std::move(result_raw), std::nullopt, {}}; }
+  static Answer fail(int code, std::string message, std::string data = {}) {
+    return Answer{{}, mcp::RpcError{code, std::move(message), std::move(data)}, {}};
+  }
+};
+
+// The door to everything behind clients/: joined by app from calls/, relay/ and catalogue/. Not for initialize, ping, logging/setLevel and
+// sessions, which clients/ answers itself.
+class Front {
+ public:
+  virtual ~Front() = default;
+  // Handles a request. The Inbound's channel must stay valid until this returns.
+  virtual asio::awaitable<Answer> handle(Inbound inbound) = 0;
+  // For `initialize` and `server/discover`: raw JSON of our capabilities, and the instructions (may be empty).
+  [[nodiscard]] virtual std::string capabilities(const ClientContext& client) const = 0;
+  [[nodiscard]] virtual std::string instructions(const ClientContext& client) const = 0;
+};
+
+}  // namespace sallyport::gateway

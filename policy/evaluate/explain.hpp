@@ -1,0 +1,31 @@
+// explain: every rule, matched or why not, in words that can be pasted into a ticket; values are never shown.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "policy/evaluate/evaluate.hpp"
+
+namespace sallyport::policy {
+
+struct RuleLine {
+  std::string id;
+  RuleKind kind;
+  bool matched = false;
+  Verdict verdict = Verdict::allow;  // of a matched one
+  std::string words;                 // matched: by what; else: the first thing that did not match
+  std::string pointer;               // into the arguments, if it was there
+  bool has_pointer = false;
+};
+
+struct Explanation {
+  Decision decision;            // with no evidence found and no hook asked, where rules want them
+  std::vector<RuleLine> rules;  // all of them, in order of the files
+  std::vector<std::string> notes;
+};
+
+[[nodiscard]] Explanation explain(const Policy& policy, const CallFacts& facts);
+// Only what matched, and what came near it: rules of that server, or of every server, that did not match.
+[[nodiscard]] std::string to_text(const Explanation& explanation);
+
+}  // namespace sallyport::policy

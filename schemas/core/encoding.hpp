@@ -11,11 +11,11 @@ namespace sallyport {
 
 [[nodiscard]] std::string to_hex(std::string_view bytes);  // lower case
 [[nodiscard]] std::optional<std::string> from_hex(std::string_view hex);
-[[nodiscard]] std::string to_base64(std::string_view bytes);     // RFC 4648, padded
-[[nodiscard]] std::string to_base64url(std::string_view bytes);  // not padded
+[[nodiscard]] std::string to_base64(std::string_view bytes);                     // RFC 4648, padded
+[[nodiscard]] std::string to_base64url(std::string_view bytes);                  // not padded
 [[nodiscard]] std::optional<std::string> from_base64(std::string_view text);     // strict
 [[nodiscard]] std::optional<std::string> from_base64url(std::string_view text);  // strict
-[[nodiscard]] std::string percent_encode(std::string_view text);  // all but RFC 3986 unreserved
+[[nodiscard]] std::string percent_encode(std::string_view text);                 // all but RFC 3986 unreserved
 
 // A JSON string literal with quotes, RFC 8785 escapes. Bad UTF-8 becomes U+FFFD.
 [[nodiscard]] std::string quote(std::string_view text);
@@ -27,11 +27,14 @@ namespace sallyport {
 
 [[nodiscard]] bool valid_utf8(std::string_view text);
 [[nodiscard]] std::size_t code_points(std::string_view utf8);
-// NFKC, case folded; nullopt for bad UTF-8. ASCII is quick.
+// NFKC_Casefold (compatibility form, case folded, invisible characters dropped); nullopt for bad UTF-8. ASCII is quick.
+// Linear time: more than about a hundred combining marks on one letter are folded in groups.
 [[nodiscard]] std::optional<std::string> fold(std::string_view utf8);
 
-// Control, bidi, invisible, tag and other deceiving characters made visible as `\u{202E}`; everything else as it is.
+// Control (line feed and tab too), bidi, invisible, tag and other deceiving characters and bytes that are no UTF-8 made
+// visible as `\u{202E}`; everything else as it is.
 [[nodiscard]] std::string visible(std::string_view utf8);
+// Whether it holds such characters, apart from tab, line feed and carriage return.
 [[nodiscard]] bool has_hidden(std::string_view utf8);
 
 // Not in constant length, but in time that does not depend on where they differ.

@@ -11,18 +11,19 @@ namespace sallyport {
 struct Fault {
   enum class Level : std::uint8_t { error, warning, note };
   Level level = Level::error;
-  std::string file;        // empty: inline
-  json::Position position;
-  std::string pointer;     // RFC 6901
-  std::string message;     // what is wrong, then what to do
+  std::string file;         // empty: inline
+  json::Position position;  // line 0: the file as a whole
+  std::string pointer;      // RFC 6901
+  std::string message;      // what is wrong, then what to do
 };
 
 using Faults = std::vector<Fault>;
 
 [[nodiscard]] bool has_errors(const Faults& faults);
-[[nodiscard]] std::string to_text(const Fault& fault);  // file:line:column: error: message
+[[nodiscard]] std::string to_text(const Fault& fault);  // `file:line:column: error: message`
 
-// Collects faults for one file; position and pointer come from the value that is at fault.
+// Collects faults for one file; position and pointer come from the value that is at fault. An absent value means the
+// file as a whole.
 class FaultList {
  public:
   explicit FaultList(std::string file) : file_(std::move(file)) {}

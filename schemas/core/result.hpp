@@ -1,4 +1,5 @@
-// Result<T>: expected failures are values. Error says what went wrong, on whose side, and whether trying again can help.
+// Result<T>: expected failures are values. Error says what went wrong, on whose side, and whether trying again can
+// help.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +10,19 @@
 namespace sallyport {
 
 enum class ErrorCode : std::uint8_t {
-  invalid,      // the input is wrong; the message names the place and the remedy
+  invalid,  // the input is wrong; the message names the place and the remedy
   not_found,
-  conflict,     // exists already, or the state does not allow it
+  conflict,  // exists already, or the state does not allow it
   forbidden,
   unavailable,  // a server or a service cannot be reached now
   timeout,
-  limit,        // a bound was reached
+  limit,  // a bound was reached
   cancelled,
-  protocol,     // a peer broke its protocol
+  protocol,  // a peer broke its protocol
   unsupported,
-  io,           // the operating system refused
-  corrupt,      // stored bytes are not what was written
-  internal,     // a fault of ours
+  io,        // the operating system refused
+  corrupt,   // stored bytes are not what was written
+  internal,  // a fault of ours
 };
 
 enum class ErrorSource : std::uint8_t { client, server, gateway };

@@ -1,0 +1,124 @@
+// `receipts verify`: judges a log line by line, with keys and checkpoints kept elsewhere (design section 6). Never
+// throws on any input and never stops at a fault; memory grows only with operations left open and approvals spent (some
+// 40 bytes each).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "schemas/core/result.hpp"
+#include "trust/crypto/keys.hpp"
+#include "trust/receipts/merkle.hpp"
+#include "trust/receipts/receipt.hpp"
+
+namespace sallyport::trust {
+
+enum class FindingKind : std::uint8_t {
+  bad_form,  // no envelope, no statement of ours, not canonical, or a subject that does not fit
+  bad_signature,
+  unknown_key,
+  wrong_log,
+  gap,        // seq jumps ahead, or the log does not begin at 0
+  duplicate,  // the same entry again
+  fork,       // another entry with a seq that was there
+  wrong_prev,
+  checkpoint_mismatch,  // the tree at that size has another root, or the checkpoint is not signed by the key
+  shorter_than_checkpoint,
+  intent_without_outcome,  // the log ends with its outcome unknown
+  approval_spent_twice,
+  tail_not_anchored,  // entries behind the last checkpoint, or no checkpoint at all
+};
+[[nodiscard]] std::string_view to_string(FindingKind kind);  // `bad-signature`
+// Faults make the log untrustworthy; the rest (intent without outcome, tail not anchored) is what an honest log says of
+// itself.
+[[nodiscard]] bool is_fault(FindingKind kind);
+
+struct Finding {
+  FindingKind kind;
+  std::uint64_t line = 0;  // from 1; 0: the log as a whole
+  std::optional<std::uint64_t> seq;
+  std::string subject;  // an operation, approval or key id
+  std::string message;
+};
+
+struct VerifyOptions {
+  std::vector<PublicKey> keys;  // of receipts; a `key` receipt signed by one of them adds its successor
+  std::vector<SignedCheckpoint> checkpoints;
+  std::vector<PublicKey> checkpoint_keys;  // none: signatures of checkpoints are not judged, and a finding says so
+  bool signatures = true;
+  std::size_t max_findings = 1000;   // further ones are counted
+  std::optional<MerkleTree> pruned;  // what stood before the first line of a pruned log
+  std::string pruned_prev;           // the digest that the first line's prev must be
+};
+
+// A line read by itself; check_line() is pure and may run on several threads at once.
+struct CheckedLine {
+  std::optional<std::string> bad_form;
+  bool signature_checked = false;  // by a key of the options
+  bool signature_ok = false;
+  std::string keyid;
+  std::string payload;
+  std::string signature;
+  ReceiptKind kind = ReceiptKind::refusal;
+  std::string id, operation, log, prev, approval, new_key;
+  std::string approval_state;
+  std::uint64_t seq = 0;
+  std::optional<Outcome> outcome;
+};
+[[nodiscard]] CheckedLine check_line(std::string line, const VerifyOptions& options);
+
+struct VerifyReport {
+  std::uint64_t entries = 0;
+  std::optional<std::uint64_t> first_seq, last_seq;
+  std::string log;
+  std::string head;                       // sha256:… of the last payload
+  std::string root;                       // base64, RFC 6962 root over all entries
+  std::optional<std::uint64_t> anchored;  // entries that a matching checkpoint covers
+  std::vector<Finding> findings;
+  std::uint64_t more_findings = 0;  // beyond max_findings
+  [[nodiscard]] bool ok() const;    // no faults
+};
+[[nodiscard]] std::string to_text(const VerifyReport& report);  // for people, ends with a newline
+[[nodiscard]] std::string to_json(const VerifyReport& report);  // one canonical line, ends with a newline
+
+class Verifier {
+ public:
+  explicit Verifier(VerifyOptions options);
+  void line(std::string text) { accept(check_line(std::move(text), options_)); }  // without its newline
+  void accept(CheckedLine checked);                                               // in order of the log
+  [[nodiscard]] const VerifyOptions& options() const { return options_; }
+  [[nodiscard]] VerifyReport finish();  // once, at the end
+
+ private:
+  using Token = std::array<std::uint8_t, 16>;
+  struct TokenHash {
+    std::size_t operator()(const Token& token) const;
+  };
+  struct Open {
+    std::string operation;
+    std::uint64_t line, seq;
+  };
+  void add(FindingKind kind, std::optional<std::uint64_t> seq, std::string subject, std::string message);
+  bool judge_signature(const CheckedLine& checked);
+  bool judge_place(const CheckedLine& checked);
+  void judge_content(const CheckedLine& checked);
+  void judge_checkpoints();
+
+  VerifyOptions options_;
+  VerifyReport report_;
+  MerkleTree tree_;
+  std::uint64_t line_ = 0;
+  std::optional<std::uint64_t> expected_;
+  std::string prev_;
+  std::vector<std::pair<std::uint64_t, Sha256>> recent_;  // a ring of the last entries, to tell duplicates from forks
+  std::vector<Open> open_;
+  std::unordered_set<Token, TokenHash> spent_;
+  std::size_t next_checkpoint_ = 0;
+};
+
+}  // namespace sallyport::trust

@@ -15,14 +15,14 @@
 #include "schemas/validate/schema.hpp"
 
 namespace sallyport::policy {
-class Policy;
+struct Policy;
 class ArgumentConditions;
-}
+}  // namespace sallyport::policy
 namespace sallyport::trust {
 struct Contract;
-class TrustFile;
+struct TrustFile;
 struct LockFile;
-}
+}  // namespace sallyport::trust
 
 namespace sallyport::gateway {
 
@@ -41,12 +41,14 @@ struct Tool {
   std::string quarantine_reason;
   std::shared_ptr<const json::Document> definition;   // in force: accepted if there is one, else the server's
   std::shared_ptr<const json::Document> current;      // what the server says now (same object unless drifted)
-  std::string digest;                                 // of `definition`
+  std::string digest;                                 // of `definition`; empty: it cannot be judged (quarantined)
+  std::string current_digest;                         // of `current`
   std::string listed;                                 // raw JSON for tools/list, with effective annotations, own name
+  std::string listed_exposed;                         // the same under the exposed name
   std::shared_ptr<const schema::Schema> input;
   std::shared_ptr<const schema::Schema> output;       // null: none, or broken (then output_note says so)
   std::string output_note;
-  const trust::Contract* contract = nullptr;          // owned by Snapshot::trust; null: none
+  std::shared_ptr<const trust::Contract> contract;    // what holds of it without the accepted identity; null: none
   EffectView effect;                                  // before `cases`
   struct Case {
     std::shared_ptr<const policy::ArgumentConditions> when;
@@ -68,6 +70,7 @@ struct Snapshot {
   std::uint64_t version = 0;
   std::shared_ptr<const policy::Policy> policy;
   std::shared_ptr<const trust::TrustFile> trust;
+  std::shared_ptr<const trust::LockFile> lock;
   std::string policy_digest, trust_digest;            // sha256:…
   std::map<std::string, ServerView, std::less<>> servers;
   std::unordered_map<std::string, std::shared_ptr<const Tool>> exposed;  // /mcp names; equal names stand in neither

@@ -1,0 +1,42 @@
+// What goes back to the client (design section 9): a refusal as a tool result with one sentence on what happened, whether the tool
+// ran, and what to do; and the `dev.sallyport/call` object. Pure text; no state.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gateway/ports/inbound.hpp"
+#include "schemas/core/json.hpp"
+#include "schemas/model/effect.hpp"
+#include "schemas/model/reason.hpp"
+
+namespace sallyport::gateway::calls {
+
+// `dev.sallyport/call`. Absent beats null.
+struct CallMeta {
+  std::optional<ReasonCode> code;
+  Verdict verdict = Verdict::deny;
+  Outcome outcome = Outcome::none;
+  Retry retry = Retry::never;
+  std::string operation, approval, receipt;
+  std::vector<Reason> reasons;  // rule names stay in the receipt
+  bool replayed = false;
+  bool unrecorded = false;      // the outcome could not be stored (promise 7)
+};
+
+[[nodiscard]] std::string to_json(const CallMeta& meta);
+[[nodiscard]] Retry retry_for(ReasonCode code);
+
+// `isError` result. The text: `sentence`, then whether it ran, then the advice for the code. `servers_words`: a block of its own,
+// labelled with the server's id.
+[[nodiscard]] std::string refusal_result(const CallMeta& meta, std::string_view sentence, std::string_view server = {},
+                                         std::string_view servers_words = {});
+
+// For methods whose results cannot say isError: a JSON-RPC error with a number of our own and the same object as data.
+[[nodiscard]] Answer refusal_error(const CallMeta& meta, std::string_view sentence);
+
+// The server's result with our object spliced in.
+[[nodiscard]] std::string marked_result(json::Value result, const CallMeta& meta);
+
+}  // namespace sallyport::gateway::calls

@@ -1,0 +1,234 @@
+#include "gateway/catalogue/catalogue.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "gateway/base/log.hpp"
+#include "trust/definitions/definition.hpp"
+#include "trust/servers/identity.hpp"
+
+namespace sallyport::gateway::catalogue {
+namespace {
+
+constexpr auto kDiscovery = std::chrono::seconds(45);
+constexpr std::size_t kMostLinks = 4096;  // remembered; forgetting one costs a tools/list
+
+std::string describe(ToolState state) {
+  switch (state) {
+    case ToolState::unpinned: return "not accepted";
+    case ToolState::pinned: return "accepted";
+    case ToolState::drifted: return "changed since it was accepted";
+    case ToolState::quarantined: return "quarantined";
+  }
+  return "";
+}
+
+}  // namespace
+
+Catalogue::Catalogue(asio::any_io_executor loop, Servers& servers, std::vector<std::string> server_ids, Rules rules)
+    : servers_(servers), rules_(std::move(rules)), changed_(loop), tasks_(loop) {
+  for (auto& id : server_ids) listings_.try_emplace(std::move(id));
+  rebuild();
+}
+
+Catalogue::~Catalogue() = default;
+
+void Catalogue::set_rules(Rules rules) {
+  rules_ = std::move(rules);
+  links_.clear();  // the ignored pointers may be others now
+  rebuild();
+}
+
+void Catalogue::discover_all() {
+  for (const auto& [id, listing] : listings_) discover(id);
+}
+
+void Catalogue::discover(const std::string& server) {
+  const auto it = listings_.find(server);
+  if (it == listings_.end()) return;
+  std::erase_if(links_, [&](const auto& entry) { return entry.second.server == server; });
+  if (it->second.running) {
+    it->second.again = true;
+    return;
+  }
+  it->second.running = true;
+  tasks_.spawn("discover " + server, discover_one(server));
+}
+
+asio::awaitable<void> Catalogue::discover_one(std::string server) {
+  Listing& listing = listings_.at(server);  // entries are never removed
+  do {
+    listing.again = false;
+    const Deadline deadline = Deadline::after(kDiscovery);
+    LinkKey key{server, "gateway", {}};
+    auto link = co_await servers_.link(std::move(key), deadline);
+    if (!link) {
+      listing.problem = link.error().message;
+    } else {
+      auto tools = co_await (*link)->list_tools(deadline);
+      if (tools) {
+        listing.problem.clear();
+        listing.tools = std::make_shared<const ToolListing>(std::move(*tools));
+        links_[link->get()] = LinkDefinitions{*link, server, digests_of(server, *listing.tools)};
+      } else {
+        listing.problem = tools.error().message;
+      }
+    }
+    listing.tried = true;
+    if (!listing.problem.empty()) log::warning("server.unusable", {{"server", server}, {"reason", listing.problem}});
+    rebuild();
+  } while (listing.again);
+  listing.running = false;
+  changed_.notify();
+}
+
+asio::awaitable<bool> Catalogue::ready(Deadline deadline) {
+  const auto all_tried = [this] { return std::ranges::all_of(listings_, [](const auto& entry) { return entry.second.tried; }); };
+  while (!all_tried()) {
+    const bool notified = co_await changed_.wait(deadline);
+    if (!notified) co_return all_tried();
+  }
+  co_return true;
+}
+
+void Catalogue::set_listing(const std::string& server, std::shared_ptr<const ToolListing> tools) {
+  Listing& listing = listings_.at(server);
+  listing.tools = std::move(tools);
+  listing.problem.clear();
+  listing.tried = true;
+  rebuild();
+}
+
+asio::awaitable<Result<bool>> Catalogue::verify(std::shared_ptr<ServerLink> link, std::shared_ptr<const Tool> tool,
+                                                Deadline deadline) {
+  auto known = links_.find(link.get());
+  if (known != links_.end() && known->second.link.lock() != link) known = links_.end();  // another link at the same address
+  if (known == links_.end()) {
+    auto listed = co_await link->list_tools(deadline);
+    if (!listed) co_return fail_in("its tools could not be listed before the call", listed.error());
+    auto shared = std::make_shared<const ToolListing>(std::move(*listed));
+    std::erase_if(links_, [](const auto& entry) { return entry.second.link.expired(); });
+    if (links_.size() >= kMostLinks) links_.clear();
+    LinkDefinitions made{link, tool->ref.server, digests_of(tool->ref.server, *shared)};
+    const auto digest = made.digests.find(tool->ref.tool);
+    const bool same = digest != made.digests.end() && digest->second == tool->current_digest;
+    links_[link.get()] = std::move(made);
+    if (!same) set_listing(tool->ref.server, shared);
+    co_return same;
+  }
+  const auto digest = known->second.digests.find(tool->ref.tool);
+  const bool same = digest != known->second.digests.end() && digest->second == tool->current_digest;
+  if (!same) discover(tool->ref.server);
+  co_return same;
+}
+
+std::map<std::string, std::string, std::less<>> Catalogue::digests_of(const std::string& server, const ToolListing& listing) const {
+  const trust::ServerTrust* server_trust = rules_.trust ? rules_.trust->server(server) : nullptr;
+  const std::vector<std::string> ignored = server_trust ? server_trust->ignore : std::vector<std::string>();
+  std::map<std::string, std::string, std::less<>> digests;
+  for (const json::Value tool : listing.tools) {
+    const json::Value name = tool.is_object() ? tool.find("name") : json::Value();
+    if (!name || !name.is_string()) continue;
+    auto digest = trust::definition_digest(tool, ignored);
+    const auto [it, fresh] = digests.try_emplace(name.string(), digest ? *digest : std::string());
+    if (!fresh) it->second.clear();  // two tools of one name
+  }
+  return digests;
+}
+
+ServerView Catalogue::build_server(const std::string& id, const Listing& listing) {
+  ServerView view;
+  view.id = id;
+  view.problem = listing.problem;
+  const trust::LockServer* locked = rules_.lock ? rules_.lock->server(id) : nullptr;
+  if (const std::string found = servers_.identity(id); !found.empty()) {
+    auto document = json::Document::parse(found);
+    auto identity = document ? trust::parse_identity(document->root()) : Result<trust::Identity>(fail(document.error()));
+    if (identity) {
+      view.identity_digest = trust::digest(*identity);
+      if (locked != nullptr) {
+        const auto difference = trust::mismatch(*identity, locked->identity);
+        view.identity_ok = !difference;
+        if (difference) view.problem = fmt::format("it is not the server that was accepted: {}", *difference);
+      }
+    } else {
+      view.problem = fmt::format("its identity is unreadable: {}", identity.error().message);
+    }
+  }
+  if (!listing.tools || !view.problem.empty()) return view;
+  view.listed = true;
+  const BuildContext context{id, view.identity_ok, rules_.trust, rules_.lock, schemas_};
+  for (const json::Value definition : listing.tools->tools) {
+    auto tool = build_tool(context, definition);
+    if (!tool) {
+      log::warning("tool.unusable", {{"server", id}, {"reason", "a tool without a name was left out"}});
+      continue;
+    }
+    const auto [it, fresh] = view.tools.try_emplace(tool->ref.tool, tool);
+    if (!fresh) {
+      auto twice = std::make_shared<Tool>(*tool);
+      twice->state = ToolState::quarantined;
+      twice->quarantine_reason = "the server lists two tools of this name";
+      it->second = std::move(twice);
+    }
+  }
+  return view;
+}
+
+void Catalogue::build_exposed(Snapshot& snapshot) const {
+  std::set<std::string> equal;
+  for (const auto& [id, server] : snapshot.servers) {
+    for (const auto& [name, tool] : server.tools) {
+      const auto [it, fresh] = snapshot.exposed.try_emplace(tool->exposed, tool);
+      if (!fresh) equal.insert(tool->exposed);
+    }
+  }
+  for (const auto& name : equal) {
+    snapshot.exposed.erase(name);
+    snapshot.collisions.push_back(name);
+    log::warning("tool.name_taken_twice", {{"name", name}, {"effect", "neither tool is offered at /mcp"}});
+  }
+}
+
+void Catalogue::rebuild() {
+  auto next = std::make_shared<Snapshot>();
+  next->version = ++version_;
+  next->policy = rules_.policy;
+  next->trust = rules_.trust;
+  next->lock = rules_.lock;
+  next->policy_digest = rules_.policy_digest;
+  next->trust_digest = rules_.trust_digest;
+  for (const auto& [id, listing] : listings_) next->servers.emplace(id, build_server(id, listing));
+  build_exposed(*next);
+  const auto before = std::move(snapshot_);
+  snapshot_ = next;
+  schemas_.keep_only_used();
+  if (before) tell(*before, *next);
+  changed_.notify();
+}
+
+void Catalogue::tell(const Snapshot& before, const Snapshot& after) {
+  std::vector<DefinitionChange> changes;
+  for (const auto& [id, server] : after.servers) {
+    const auto old_server = before.servers.find(id);
+    static const std::map<std::string, std::shared_ptr<const Tool>, std::less<>> kNone;
+    const auto& old_tools = old_server == before.servers.end() ? kNone : old_server->second.tools;
+    for (const auto& [name, tool] : server.tools) {
+      const auto old = old_tools.find(name);
+      const auto was = old == old_tools.end() ? nullptr : old->second;
+      if (was && was->state == tool->state && was->current_digest == tool->current_digest && was->digest == tool->digest) continue;
+      changes.push_back({tool->ref, was, tool});
+      if (tool->state == ToolState::drifted || tool->state == ToolState::quarantined) {
+        log::warning("tool.state", {{"server", id}, {"tool", name}, {"state", describe(tool->state)}, {"reason", tool->quarantine_reason}});
+      }
+    }
+    for (const auto& [name, tool] : old_tools) {
+      if (!server.tools.contains(name)) changes.push_back({tool->ref, tool, nullptr});
+    }
+  }
+  if (!changes.empty() && on_change_) on_change_(changes);
+}
+
+}  // namespace sallyport::gateway::catalogue

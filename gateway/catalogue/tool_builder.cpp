@@ -1,0 +1,180 @@
+#include "gateway/catalogue/tool_builder.hpp"
+
+#include <fmt/format.h>
+
+#include "gateway/catalogue/naming.hpp"
+#include "policy/conditions/condition.hpp"
+#include "schemas/core/encoding.hpp"
+#include "trust/definitions/definition.hpp"
+#include "trust/servers/effective.hpp"
+#include "trust/servers/text_scan.hpp"
+
+namespace sallyport::gateway::catalogue {
+namespace {
+
+constexpr std::string_view kReserved = "sallyport_";
+
+std::shared_ptr<const json::Document> copy(json::Value value) {
+  json::Limits limits;
+  limits.bytes = value.raw().size();
+  limits.depth = 1'000;  // it stands in a document that was judged by the configured depth already
+  auto document = json::Document::parse(std::string(value.raw()), limits);
+  return document ? std::make_shared<const json::Document>(std::move(*document)) : nullptr;
+}
+
+void quarantine(Tool& tool, std::string reason) {
+  if (tool.state == ToolState::quarantined) return;  // the first reason stays
+  tool.state = ToolState::quarantined;
+  tool.quarantine_reason = std::move(reason);
+}
+
+// The tool object as clients see it: every member's bytes, but the name that they call and the effective annotations or none.
+std::string listing(json::Value definition, std::string_view name, const EffectView& view) {
+  std::string out = "{\"name\":" + quote(name);
+  for (const json::Member member : definition.members()) {
+    if (member.key.equals("name") || member.key.equals("annotations") || member.key.equals("execution")) continue;
+    out += ',';
+    out += member.key.raw();
+    out += ':';
+    out += member.value.raw();
+  }
+  if (auto annotations = trust::annotations_for_clients(view)) out += ",\"annotations\":" + *annotations;
+  return out + "}";
+}
+
+std::string task_support(json::Value definition) {
+  const json::Value value = definition.at("/execution/taskSupport");
+  return value && value.is_string() ? value.string() : std::string();
+}
+
+void set_state(Tool& tool, const BuildContext& context, const trust::ServerTrust* server_trust) {
+  const trust::LockServer* lock = context.lock && context.identity_ok ? context.lock->server(context.server) : nullptr;
+  const auto on_drift = server_trust ? server_trust->on_drift : trust::OnDrift::ask;
+  const trust::Judgement judged = trust::judge(lock, tool.ref.tool, tool.current_digest, on_drift);
+  switch (judged.state) {
+    case trust::DefinitionState::unpinned: tool.state = ToolState::unpinned; break;
+    case trust::DefinitionState::pinned: tool.state = ToolState::pinned; break;
+    case trust::DefinitionState::drifted: tool.state = ToolState::drifted; break;
+    case trust::DefinitionState::quarantined:
+      quarantine(tool, "its definition is not one that was accepted; `sallyport trust diff` shows the difference");
+      break;
+  }
+  if (judged.accepted != nullptr) {
+    tool.definition = judged.accepted->document;
+    tool.digest = judged.accepted->digest;
+  }
+}
+
+void scan(Tool& tool, const trust::ServerTrust* server_trust) {
+  if (tool.state == ToolState::pinned) return;  // a person saw it, hidden characters made visible
+  if (server_trust != nullptr && server_trust->on_finding == trust::OnFinding::warn) return;
+  for (const trust::TextFinding& finding : trust::scan_definition(tool.definition->root())) {
+    if (finding.kind == trust::TextFinding::Kind::hidden_character || finding.kind == trust::TextFinding::Kind::unusual_name) {
+      quarantine(tool, finding.message);
+      return;
+    }
+  }
+}
+
+void set_effect(Tool& tool, const BuildContext& context, const trust::ServerTrust* server_trust) {
+  const trust::Contract* contract = server_trust ? trust::contract_for(*server_trust, tool.ref.tool) : nullptr;
+  const trust::TrustHints honoured = server_trust ? server_trust->trust_hints : trust::TrustHints{};
+  const bool pinned = tool.state == ToolState::pinned;
+  tool.effect = trust::effective(contract, trust::hints_of(tool.definition->root()), honoured, pinned, context.identity_ok);
+  if (contract == nullptr) return;
+  if (!context.identity_ok) {
+    tool.contract = std::make_shared<const trust::Contract>(trust::tightening_part(*contract));
+    return;
+  }
+  tool.contract = std::shared_ptr<const trust::Contract>(context.trust, contract);
+  for (const trust::Case& entry : contract->cases) {
+    auto text = json::Document::parse(entry.when.text);
+    FaultList faults(entry.when.file);
+    std::optional<policy::ArgumentConditions> when;
+    if (text) {
+      when = policy::ArgumentConditions::compile(text->root(), policy::CompileContext{.faults = faults, .place = policy::Place::loosening});
+    }
+    if (!when) {
+      const std::string why = faults.all().empty() ? "it is no object" : faults.all().front().message;
+      quarantine(tool, fmt::format("a case of its contract cannot be used: {}", why));
+      return;
+    }
+    tool.cases.push_back({std::make_shared<const policy::ArgumentConditions>(std::move(*when)),
+                          trust::apply_case(tool.effect, entry.terms)});
+  }
+}
+
+void set_schemas(Tool& tool, SchemaCache& cache) {
+  const auto compiled = cache.get(tool.digest, tool.definition->root());
+  if (!compiled->input) {
+    quarantine(tool, compiled->input_problem);
+    return;
+  }
+  tool.input = std::shared_ptr<const schema::Schema>(compiled, compiled->input.get());
+  if (compiled->output) tool.output = std::shared_ptr<const schema::Schema>(compiled, compiled->output.get());
+  tool.output_note = compiled->output_problem;
+}
+
+}  // namespace
+
+std::shared_ptr<const SchemaCache::Compiled> SchemaCache::get(const std::string& digest, json::Value definition) {
+  auto& entry = compiled_[digest];
+  if (entry) return entry;
+  auto made = std::make_shared<Compiled>();
+  const json::Value input = definition.find("inputSchema");
+  if (!input || !input.is_object()) {
+    made->input_problem = "it has no `inputSchema` object";
+  } else if (auto schema = schema::Schema::compile(input)) {
+    made->input = std::make_shared<const schema::Schema>(std::move(*schema));
+  } else {
+    made->input_problem = fmt::format("its inputSchema cannot be used: {}", schema.error().message);
+  }
+  if (const json::Value output = definition.find("outputSchema")) {
+    if (auto schema = schema::Schema::compile(output)) {
+      made->output = std::make_shared<const schema::Schema>(std::move(*schema));
+    } else {
+      made->output_problem = fmt::format("its outputSchema cannot be used, results are not judged: {}", schema.error().message);
+    }
+  }
+  entry = std::move(made);
+  return entry;
+}
+
+void SchemaCache::keep_only_used() {
+  std::erase_if(compiled_, [](const auto& entry) { return entry.second.use_count() == 1; });
+}
+
+std::shared_ptr<const Tool> build_tool(const BuildContext& context, json::Value definition) {
+  auto tool = std::make_shared<Tool>();
+  const json::Value name = definition.is_object() ? definition.find("name") : json::Value();
+  if (!name || !name.is_string()) return nullptr;  // cannot even be named
+  tool->ref = {context.server, name.string()};
+  tool->exposed = exposed_name(context.server, tool->ref.tool);
+  tool->current = copy(definition);
+  if (!tool->current) return nullptr;
+  tool->definition = tool->current;
+
+  const trust::ServerTrust* server_trust = context.trust ? context.trust->server(context.server) : nullptr;
+  const std::vector<std::string> ignored = server_trust ? server_trust->ignore : std::vector<std::string>();
+  if (auto digest = trust::definition_digest(tool->current->root(), ignored)) {
+    tool->current_digest = tool->digest = std::move(*digest);
+    set_state(*tool, context, server_trust);
+  } else {
+    quarantine(*tool, fmt::format("its definition cannot be judged: {}", digest.error().message));
+    return tool;
+  }
+  if (tool->ref.tool.starts_with(kReserved)) quarantine(*tool, "names beginning with `sallyport_` are the gateway's own");
+  if (task_support(tool->definition->root()) == "required") {
+    quarantine(*tool, "it can only be called as a task, which this gateway does not offer");
+  }
+  scan(*tool, server_trust);
+  set_effect(*tool, context, server_trust);
+  set_schemas(*tool, context.schemas);
+  if (tool->state != ToolState::quarantined) {
+    tool->listed = listing(tool->definition->root(), tool->ref.tool, tool->effect);
+    tool->listed_exposed = listing(tool->definition->root(), tool->exposed, tool->effect);
+  }
+  return tool;
+}
+
+}  // namespace sallyport::gateway::catalogue

@@ -1,0 +1,41 @@
+// From what a server says of a tool, what was accepted and what the operator wrote, to the Tool in force. Pure but for the schema
+// cache, which only saves work.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "gateway/ports/snapshot.hpp"
+#include "trust/definitions/lock_file.hpp"
+#include "trust/servers/trust_file.hpp"
+
+namespace sallyport::gateway::catalogue {
+
+// Compiled schemas by definition digest: a rebuild does not compile what did not change.
+class SchemaCache {
+ public:
+  struct Compiled {
+    std::shared_ptr<const schema::Schema> input, output;
+    std::string input_problem;   // quarantines
+    std::string output_problem;  // results go unjudged, and say so
+  };
+  std::shared_ptr<const Compiled> get(const std::string& digest, json::Value definition);
+  void keep_only_used();  // drops what no Tool holds any more
+
+ private:
+  std::unordered_map<std::string, std::shared_ptr<const Compiled>> compiled_;
+};
+
+struct BuildContext {
+  const std::string& server;
+  bool identity_ok;
+  std::shared_ptr<const trust::TrustFile> trust;
+  std::shared_ptr<const trust::LockFile> lock;
+  SchemaCache& schemas;
+};
+
+// `definition`: an element of the server's tools/list.
+[[nodiscard]] std::shared_ptr<const Tool> build_tool(const BuildContext& context, json::Value definition);
+
+}  // namespace sallyport::gateway::catalogue

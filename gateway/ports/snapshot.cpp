@@ -1,0 +1,16 @@
+#include "gateway/ports/snapshot.hpp"
+
+namespace sallyport::gateway {
+
+const Tool* Snapshot::find(std::string_view mount_server, std::string_view name) const {
+  if (mount_server.empty()) {
+    const auto it = exposed.find(std::string(name));
+    return it == exposed.end() ? nullptr : it->second.get();
+  }
+  const auto server = servers.find(mount_server);
+  if (server == servers.end()) return nullptr;
+  const auto tool = server->second.tools.find(name);
+  return tool == server->second.tools.end() ? nullptr : tool->second.get();
+}
+
+}  // namespace sallyport::gateway

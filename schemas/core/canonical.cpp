@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 #include <charconv>
-#include <deque>
+#include <forward_list>
 #include <stdexcept>
 #include <variant>
 
@@ -94,7 +94,7 @@ class Canonical {
     for (const auto [key, value] : object.members()) {
       if (left_out(value)) continue;
       const auto plain = key.plain_string();
-      entries_.push_back({plain ? *plain : std::string_view(decoded_.emplace_back(key.string())), key.index()});
+      entries_.push_back({plain ? *plain : std::string_view(decoded_.emplace_front(key.string())), key.index()});
     }
     sort_if_needed(entries_, [](const Entry& a, const Entry& b) {
       return a.name == b.name ? a.index < b.index : utf16_less(a.name, b.name);
@@ -137,7 +137,7 @@ class Canonical {
   std::vector<std::uint32_t> todo_;
   std::vector<Open> open_;
   std::vector<Entry> entries_;
-  std::deque<std::string> decoded_;
+  std::forward_list<std::string> decoded_;
   std::string out_;
 };
 

@@ -14,8 +14,8 @@ namespace sallyport {
 namespace unicode {
 namespace {
 
-constexpr std::size_t kPiece = 64;      // bytes before a cut is looked for
-constexpr std::size_t kMaxPiece = 256;  // bytes before one is forced
+constexpr std::size_t kPiece = 48;      // bytes before a cut is looked for
+constexpr std::size_t kMaxPiece = 128;  // bytes before one is forced
 constexpr auto kOptions = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT |
                                                          UTF8PROC_CASEFOLD | UTF8PROC_IGNORE);
 // No code point has a longer folded form than U+FDFA's 18; its three bytes leave ample room for shorter leads.

@@ -46,19 +46,22 @@ class Document;
 class Members;
 class Elements;
 
-// A view of one node. A default-made Value is absent: `if (value)` is false, kind() must not be asked of it.
+// A view of one node. A default-made Value is absent: `if (value)` is false. An absent value is of no kind, equals
+// nothing, has no members and finds nothing, so that find().find() is safe; kind(), raw(), offset(), number(), real(),
+// position(), pointer() and the indices must not be asked of it. What belongs to one kind (equals, integer, string,
+// find…) answers no or empty for the others.
 class Value {
  public:
   Value() = default;
   explicit operator bool() const { return document_ != nullptr; }
 
   [[nodiscard]] Kind kind() const;
-  [[nodiscard]] bool is_null() const { return kind() == Kind::null; }
-  [[nodiscard]] bool is_bool() const { return kind() == Kind::boolean; }
-  [[nodiscard]] bool is_number() const { return kind() == Kind::number; }
-  [[nodiscard]] bool is_string() const { return kind() == Kind::string; }
-  [[nodiscard]] bool is_array() const { return kind() == Kind::array; }
-  [[nodiscard]] bool is_object() const { return kind() == Kind::object; }
+  [[nodiscard]] bool is_null() const { return is(Kind::null); }
+  [[nodiscard]] bool is_bool() const { return is(Kind::boolean); }
+  [[nodiscard]] bool is_number() const { return is(Kind::number); }
+  [[nodiscard]] bool is_string() const { return is(Kind::string); }
+  [[nodiscard]] bool is_array() const { return is(Kind::array); }
+  [[nodiscard]] bool is_object() const { return is(Kind::object); }
 
   [[nodiscard]] std::string_view raw() const;     // the exact bytes of this value, quotes and braces included
   [[nodiscard]] std::size_t offset() const;       // of raw() in the text
@@ -95,6 +98,7 @@ class Value {
   friend class Members;
   friend class Elements;
   Value(const Document* document, std::uint32_t index) : document_(document), index_(index) {}
+  [[nodiscard]] bool is(Kind kind) const;
   const Document* document_ = nullptr;
   std::uint32_t index_ = 0;
 };
@@ -230,22 +234,23 @@ class Elements {
 // === What is asked often, inline.
 
 inline Kind Value::kind() const { return document_->nodes_[index_].kind; }
-inline std::size_t Value::size() const { return document_->nodes_[index_].count; }
+inline bool Value::is(Kind kind) const { return document_ != nullptr && document_->nodes_[index_].kind == kind; }
+inline std::size_t Value::size() const { return document_ == nullptr ? 0 : document_->nodes_[index_].count; }
 inline std::size_t Value::offset() const { return document_->nodes_[index_].begin; }
 inline std::uint32_t Value::next_index() const { return document_->nodes_[index_].next; }
-inline bool Value::boolean() const { return (document_->nodes_[index_].flags & Document::kTrue) != 0; }
+inline bool Value::boolean() const {
+  return document_ != nullptr && (document_->nodes_[index_].flags & Document::kTrue) != 0;
+}
 inline std::string_view Value::raw() const {
   const auto& node = document_->nodes_[index_];
   return {document_->text_.data() + node.begin, node.end - node.begin};
 }
 inline std::string_view Value::number() const { return raw(); }
 inline Members Value::members() const {
-  const auto& node = document_->nodes_[index_];
-  return node.kind == Kind::object ? Members{document_, index_ + 1, node.next} : Members{document_, 0, 0};
+  return is_object() ? Members{document_, index_ + 1, next_index()} : Members{document_, 0, 0};
 }
 inline Elements Value::elements() const {
-  const auto& node = document_->nodes_[index_];
-  return node.kind == Kind::array ? Elements{document_, index_ + 1, node.next} : Elements{document_, 0, 0};
+  return is_array() ? Elements{document_, index_ + 1, next_index()} : Elements{document_, 0, 0};
 }
 inline Member Members::iterator::operator*() const { return {{document_, index_}, {document_, index_ + 1}}; }
 inline Members::iterator& Members::iterator::operator++() {

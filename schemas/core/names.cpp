@@ -2,7 +2,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <tuple>
+#include <string>
+#include <vector>
 
 #include "schemas/core/scanner.hpp"
 #include "schemas/core/unicode.hpp"
@@ -22,7 +23,6 @@ std::uint64_t rough(std::string_view name) {
     std::memcpy(&tail, name.data() + name.size() - 8, 8);
   } else {
     for (const char c : name) head = head << 8 | static_cast<unsigned char>(c);
-    // So that an absent byte stays apart from a NUL or a space, the size is mixed in below.
   }
   return ((head | kLower) * 0x9E3779B97F4A7C15) ^ (tail | kLower) ^ (static_cast<std::uint64_t>(name.size()) << 56);
 }
@@ -33,17 +33,29 @@ bool equal_ignoring_case(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
 }
 
-// A name of a large object: its folded and its decoded form, in the text or in an arena.
+// Where a name's folded or decoded form lies: in the text or in the arena.
+struct Slice {
+  std::size_t begin;
+  std::uint32_t size;
+  bool arena;
+};
+
 struct Name {
-  struct Slice {
-    std::size_t begin;
-    std::size_t size;
-    bool arena;
-  };
   Slice folded;
   Slice decoded;
   std::uint32_t key;
 };
+
+bool lower_ascii(std::string_view name) {
+  return std::ranges::all_of(name,
+                             [](char c) { return static_cast<unsigned char>(c) < 0x80 && !(c >= 'A' && c <= 'Z'); });
+}
+
+// Behind `begin` in the arena. (A size above 4 GiB cannot be told; such names then count as alike.)
+Slice arena_slice(std::size_t begin, const std::string& arena) {
+  constexpr std::size_t kMax = 0xFFFFFFFF;
+  return {begin, static_cast<std::uint32_t>(std::min(arena.size() - begin, kMax)), true};
+}
 
 }  // namespace
 
@@ -78,25 +90,29 @@ void Scanner::check_names(Node& object) {
 // By sorting, not by hashing: names are hostile, and a hash that anyone can compute lets them collide.
 void Scanner::check_names_sorted(Node& object) {
   std::string arena;
+  std::string decoded;
   std::vector<Name> names;
   names.reserve(object.count);
   std::uint32_t key = static_cast<std::uint32_t>(&object - nodes_.data()) + 1;
   for (std::uint32_t i = 0; i < object.count; ++i, key = nodes_[key + 1].next) {
-    Name name{{nodes_[key].begin + 1U, inside(key).size(), false}, {}, key};
+    std::string_view text = inside(key);
+    Name name{{nodes_[key].begin + std::size_t{1}, static_cast<std::uint32_t>(text.size()), false}, {}, key};
     name.decoded = name.folded;
     if ((nodes_[key].flags & Document::kEscapes) != 0) {
-      name.decoded = {arena.size(), 0, true};
-      unicode::unescape_into(inside(key), arena);
-      name.decoded.size = arena.size() - name.decoded.begin;
+      decoded.clear();
+      unicode::unescape_into(text, decoded);
+      text = decoded;
+      arena += decoded;
+      name.decoded = name.folded = arena_slice(arena.size() - decoded.size(), arena);
     }
-    const auto decoded =
-        std::string(name.decoded.arena ? std::string_view(arena).substr(name.decoded.begin) : inside(key));
-    name.folded = {arena.size(), 0, true};
-    if (unicode::fold_into(decoded, arena) == unicode::Folded::grouped) mark(object, key, Document::kLookalike);
-    name.folded.size = arena.size() - name.folded.begin;
+    if (!lower_ascii(text)) {
+      const std::size_t begin = arena.size();
+      if (unicode::fold_into(text, arena) == unicode::Folded::grouped) mark(object, key, Document::kLookalike);
+      name.folded = arena_slice(begin, arena);
+    }
     names.push_back(name);
   }
-  const auto view = [&](const Name::Slice& slice) {
+  const auto view = [&](const Slice& slice) {
     return std::string_view((slice.arena ? arena.data() : begin_) + slice.begin, slice.size);
   };
   std::ranges::sort(names, [&](const Name& a, const Name& b) {

@@ -1,5 +1,6 @@
 #include "schemas/core/number.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 
@@ -31,6 +32,7 @@ void Decimal::read_exponent(std::string_view exponent) {
   exponent.remove_prefix(std::min(exponent.find_first_not_of('0'), exponent.size()));
   if (exponent.size() > kMaxExponentDigits) {
     huge_ = true;
+    top_ = minus ? -1 : 1;
     return;
   }
   std::int64_t value = 0;

@@ -13,7 +13,7 @@ class Decimal {
   explicit Decimal(std::string_view token);  // a JSON number
   [[nodiscard]] bool zero() const { return digits_.empty(); }
   [[nodiscard]] bool negative() const { return negative_; }
-  [[nodiscard]] bool huge() const { return huge_; }  // the exponent has 19 digits or more; top() means nothing
+  [[nodiscard]] bool huge() const { return huge_; }  // the exponent has 19 digits or more; top() has its sign only
   [[nodiscard]] std::int64_t top() const { return top_; }
   [[nodiscard]] std::optional<std::int64_t> integer() const;
   friend bool equal(const Decimal& a, const Decimal& b);

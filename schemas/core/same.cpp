@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <deque>
+#include <forward_list>
 #include <utility>
 
 #include "schemas/core/json.hpp"
@@ -53,12 +53,12 @@ struct Named {
 };
 
 // Sorted by decoded name, equal names in the order of the text.
-std::vector<Named> by_name(Value object, std::deque<std::string>& decoded) {
+std::vector<Named> by_name(Value object, std::forward_list<std::string>& decoded) {
   std::vector<Named> members;
   members.reserve(object.size());
   for (const auto [key, value] : object.members()) {
     const auto plain = key.plain_string();
-    members.push_back({plain ? *plain : std::string_view(decoded.emplace_back(key.string())), value});
+    members.push_back({plain ? *plain : std::string_view(decoded.emplace_front(key.string())), value});
   }
   std::ranges::sort(members, [](const Named& a, const Named& b) {
     return a.name == b.name ? a.value.index() < b.value.index() : a.name < b.name;
@@ -80,7 +80,7 @@ bool same_members(Value a, Value b, Pairs& later) {
   }
   if (in_order) return true;
   later.resize(mark);
-  std::deque<std::string> decoded;
+  std::forward_list<std::string> decoded;
   const auto mine = by_name(a, decoded);
   const auto others = by_name(b, decoded);
   for (std::size_t i = 0; i < mine.size(); ++i) {

@@ -117,7 +117,7 @@ Value Value::find(std::string_view name) const {
 }
 
 Value Value::at(std::string_view pointer) const {
-  if (pointer.empty()) return *this;
+  if (pointer.empty() || document_ == nullptr) return *this;
   const auto steps = pointer_steps(pointer);
   if (!steps) return {};
   Value value = *this;
@@ -139,6 +139,7 @@ Value Value::at(std::string_view pointer) const {
 }
 
 std::optional<Value::Mark> Value::ambiguity() const {
+  if (document_ == nullptr) return std::nullopt;
   const auto& nodes = document_->nodes_;
   if ((nodes[index_].flags & (Document::kMarks | Document::kMarkWithin)) == 0) return std::nullopt;
   for (std::uint32_t i = index_; i < nodes[index_].next; ++i) {

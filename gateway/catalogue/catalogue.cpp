@@ -142,6 +142,7 @@ ServerView Catalogue::build_server(const std::string& id, const Listing& listing
   ServerView view;
   view.id = id;
   view.problem = listing.problem;
+  bool foreign = false;  // not the server that was accepted
   const trust::LockServer* locked = rules_.lock ? rules_.lock->server(id) : nullptr;
   if (const std::string found = servers_.identity(id); !found.empty()) {
     auto document = json::Document::parse(found);
@@ -151,13 +152,15 @@ ServerView Catalogue::build_server(const std::string& id, const Listing& listing
       if (locked != nullptr) {
         const auto difference = trust::mismatch(*identity, locked->identity);
         view.identity_ok = !difference;
-        if (difference) view.problem = fmt::format("it is not the server that was accepted: {}", *difference);
+        foreign = difference.has_value();
+        if (foreign) view.problem = fmt::format("it is not the server that was accepted: {}", *difference);
       }
     } else {
+      foreign = true;
       view.problem = fmt::format("its identity is unreadable: {}", identity.error().message);
     }
   }
-  if (!listing.tools || !view.problem.empty()) return view;
+  if (!listing.tools || foreign) return view;  // a server that is only down keeps the tools it was last seen with
   view.listed = true;
   const BuildContext context{id, view.identity_ok, rules_.trust, rules_.lock, schemas_};
   for (const json::Value definition : listing.tools->tools) {

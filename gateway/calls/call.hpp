@@ -1,0 +1,73 @@
+// Call: one operation on its way. The phases fill it; everything that depends on configuration is made anew in each pass.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gateway/ports/inbound.hpp"
+#include "gateway/ports/records.hpp"
+#include "gateway/ports/snapshot.hpp"
+#include "policy/evaluate/evaluate.hpp"
+#include "schemas/model/decision.hpp"
+#include "trust/servers/scope.hpp"
+
+namespace sallyport::gateway::calls {
+
+// Why a call does not go on. The first one is the answer; the receipt lists the reasons of all.
+struct Refusal {
+  ReasonCode code = ReasonCode::policy_denied;
+  std::string sentence;
+  std::vector<Reason> reasons;      // empty: one reason, made of code and sentence
+  bool unknown_tool = false;        // answered as JSON-RPC -32602, like a tool that does not exist
+  std::string approval;             // ap_…, where one is concerned
+};
+
+// What the client sent: never changes once read.
+struct Request {
+  std::shared_ptr<const ClientContext> client;
+  std::shared_ptr<const json::Document> document;  // owns params
+  json::Value params;
+  json::Value arguments;   // absent: the client sent none, which means {}
+  std::string name;        // the tool as the client calls it
+  std::string key;         // idempotency key, empty: none
+  UnixMillis received = 0;
+};
+
+// What a pass found, on one snapshot.
+struct Judgement {
+  std::shared_ptr<const Snapshot> snapshot;
+  std::shared_ptr<const Tool> tool;       // null: unknown
+  const ServerView* server = nullptr;     // of the snapshot
+  EffectView effect;
+  trust::Scope scope;
+  std::string key;                        // the contract may take it from an argument
+  policy::Weighed weighed;
+  Decision decision;
+  std::vector<Refusal> refusals;
+  std::vector<std::string> unknowns;      // operations whose outcome stands in the way or must be shown
+  std::string fingerprint;                // finds identical repeats; empty for reads
+  bool arguments_judged = false;          // unambiguous and fit by the schema
+
+  [[nodiscard]] bool refused() const { return !refusals.empty(); }
+};
+
+struct Call {
+  Request request;
+  Judgement judged;
+  OperationRow row;
+  int passes = 0;
+  std::string approval;                   // ap_… of this operation, if it ever asked
+  std::string binding;                    // canonical text of what the approval is bound to
+  UnixMillis decided = 0, sent = 0, answered = 0;
+};
+
+// Reads `params` of a tools/call. nullopt and `fault`: malformed, answered as a JSON-RPC error.
+std::optional<Request> read_request(const Inbound& inbound, Answer& fault);
+
+// Members of params that go on to the server, with the tool's own name and without braces; and those of `_meta`.
+[[nodiscard]] std::string forwarded_params(const Request& request, std::string_view tool);
+[[nodiscard]] std::string forwarded_meta(const Request& request);
+
+}  // namespace sallyport::gateway::calls

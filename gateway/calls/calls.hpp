@@ -1,0 +1,154 @@
+// Calls: the way of a call (design section 3) from the client's request to the answer, with its operation, approval and receipts. On the
+// loop. gateway/README.md tells the life of a call; phases.hpp lists the judging steps.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "gateway/base/clock.hpp"
+#include "gateway/base/metrics.hpp"
+#include "gateway/base/task_group.hpp"
+#include "gateway/calls/answer.hpp"
+#include "gateway/calls/flight.hpp"
+#include "gateway/calls/phases.hpp"
+#include "gateway/ports/definitions.hpp"
+#include "gateway/ports/inbound.hpp"
+#include "gateway/ports/permitted_call.hpp"
+#include "gateway/ports/server_link.hpp"
+#include "gateway/ports/settings.hpp"
+#include "gateway/ports/snapshot.hpp"
+#include "gateway/ports/store.hpp"
+#include "trust/approvals/approval.hpp"
+#include "trust/receipts/receipt.hpp"
+
+namespace sallyport::gateway::calls {
+
+// What receipts say of this process.
+struct Identity {
+  std::string version;
+  std::string boot;      // 6 hex digits, new at each start
+  std::string boundary;  // `service`, `client-started` or `wrap`
+};
+
+struct CallsOptions {
+  Identity identity;
+  LimitSettings limits;
+  std::vector<Person> people;                    // who could answer an ask
+  std::map<std::string, Millis> server_timeout;  // default deadline per server; else 5 minutes
+};
+
+class Calls final : private Context {
+ public:
+  // All references outlive this.
+  Calls(asio::any_io_executor loop, CallsOptions options, Store& store, Servers& servers, const Snapshots& snapshots,
+        Definitions& definitions, Clock& clock, Entropy& entropy, Metrics& metrics);
+  ~Calls() override;
+
+  // Before the listeners open: every operation that was under way becomes unknown, with a receipt; open ones are loaded.
+  asio::awaitable<Status> recover();
+  // `tools/call`, the gateway's own tools included.
+  asio::awaitable<Answer> tools_call(Inbound inbound);
+  // Raw tool objects of the gateway's own tools.
+  [[nodiscard]] static std::vector<std::string> own_tools();
+
+  // Whoever changed an approval, a stop or an operation in the store tells here (the Desk does).
+  void approval_changed(const std::string& id);
+  asio::awaitable<Status> reload_state();
+  void configuration_changed();                 // what waits is decided again
+  void on_late_answer(LateAnswer late);
+  asio::awaitable<void> sweep();                // expiry of asks; called by a timer
+  // No new calls; open ones get until the deadline, then are cancelled and concluded as what is known of them.
+  asio::awaitable<void> shutdown(Deadline deadline);
+
+  [[nodiscard]] Store& store() { return store_; }
+  [[nodiscard]] Clock& clock() { return clock_; }
+  [[nodiscard]] Entropy& entropy() { return entropy_; }
+  [[nodiscard]] const CallsOptions& options() const { return options_; }
+  [[nodiscard]] std::size_t in_flight() const { return flights_.size(); }
+  [[nodiscard]] trust::ReceiptBody receipt(trust::ReceiptKind kind) const;  // with gateway and time
+
+  // What rules say of a made-up call; runs nothing, records nothing.
+  struct Rehearsal {
+    Call call;
+    std::vector<Refusal> refusals;
+  };
+  [[nodiscard]] Rehearsal rehearse(std::shared_ptr<const ClientContext> client, std::shared_ptr<const json::Document> params);
+
+ private:
+  using FlightPtr = std::shared_ptr<Flight>;
+  enum class Ask : unsigned char { approved, dormant, refused };
+
+  // Context
+  [[nodiscard]] std::span<const OperationRow> unknowns() const override { return unknowns_; }
+  [[nodiscard]] std::span<const StopRow> stops() const override { return stops_; }
+  [[nodiscard]] std::string fingerprint(std::string_view bytes) const override { return store_.fingerprint(bytes); }
+
+  // engine.cpp
+  asio::awaitable<void> drive(FlightPtr flight);
+  asio::awaitable<void> work(FlightPtr flight);
+  asio::awaitable<void> decide(FlightPtr flight);
+  void finish(const FlightPtr& flight);
+  void start(const FlightPtr& flight);
+
+  // attach.cpp: the client's side
+  asio::awaitable<Answer> attend(FlightPtr flight, Inbound inbound);
+  [[nodiscard]] Answer answer_of(const FlightPtr& flight);
+  [[nodiscard]] FlightPtr new_flight(Request request, UnixMillis received);
+  void leave(const FlightPtr& flight, Waiter* waiter);
+  void delivered(std::string operation, bool in_full);
+
+  // repeat.cpp: what is the same operation (design section 7)
+  struct Repeat {
+    FlightPtr flight;               // join this one
+    std::optional<Answer> answer;   // or take this
+  };
+  asio::awaitable<Repeat> find_repeat(Call call);
+  asio::awaitable<Repeat> resume(std::string operation);
+  asio::awaitable<std::optional<Answer>> replay(OperationRow row);
+
+  // ask.cpp
+  asio::awaitable<Ask> ask(FlightPtr flight);
+  asio::awaitable<Status> open_ask(FlightPtr flight);
+  void note_waiting(const FlightPtr& flight);
+
+  // record.cpp, dispatch.cpp, conclude.cpp
+  asio::awaitable<Result<PermittedCall>> record(FlightPtr flight);
+  asio::awaitable<ServerAnswer> dispatch(FlightPtr flight, std::shared_ptr<ServerLink> link, PermittedCall permit);
+  asio::awaitable<void> conclude(FlightPtr flight, ServerAnswer answer);
+  asio::awaitable<void> conclude_refused(FlightPtr flight);
+  void set_refusal(const FlightPtr& flight, const Refusal& refusal, std::string receipt, Outcome outcome);
+
+  // receipts.cpp
+  [[nodiscard]] trust::ReceiptBody body_of(const Call& call, trust::ReceiptKind kind) const;
+
+  // own_calls.cpp
+  asio::awaitable<Answer> own_call(Inbound inbound, Request request);
+
+  [[nodiscard]] Deadline deadline_for(const Call& call) const;
+  [[nodiscard]] bool may_start(const Call& call) const;
+
+  CallsOptions options_;
+  Store& store_;
+  Servers& servers_;
+  const Snapshots& snapshots_;
+  Definitions& definitions_;
+  Clock& clock_;
+  Entropy& entropy_;
+  Metrics& metrics_;
+  asio::any_io_executor loop_;
+  bool closing_ = false;
+
+  std::unordered_map<std::string, FlightPtr> flights_;              // by operation
+  std::unordered_map<std::string, std::string> by_fingerprint_;     // open or undelivered write -> operation
+  std::unordered_map<std::string, std::string> by_approval_;        // ap_… -> operation, while a flight asks
+  std::unordered_map<std::string, std::uint32_t> per_principal_;    // flights
+  std::vector<OperationRow> unknowns_;
+  std::vector<StopRow> stops_;
+  TaskGroup tasks_;
+};
+
+}  // namespace sallyport::gateway::calls

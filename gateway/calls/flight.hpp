@@ -1,0 +1,40 @@
+// Flight: one operation being worked on, with everybody who waits for it. The client's request, a repeat of it and `sallyport_wait` all
+// attach to the same flight, so that an operation runs once and all are told the same. Lives on the loop.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gateway/base/signal.hpp"
+#include "gateway/calls/call.hpp"
+
+namespace sallyport::gateway::calls {
+
+// A client request that waits for the flight's answer.
+struct Waiter {
+  ClientChannel* channel = nullptr;  // valid while the waiter is attached
+  std::string progress_token;        // raw token of the client, empty: wants no progress
+  double last_progress = -1;         // notes must increase
+};
+
+enum class Stage : unsigned char { deciding, asking, running, done };
+
+struct Flight {
+  explicit Flight(asio::any_io_executor loop) : changed(loop), nudge(loop) {}
+
+  Call call;
+  Stage stage = Stage::deciding;
+  std::vector<Waiter*> waiters;
+  Signal changed;                    // stage, answer or the list of waiters: for those who wait for the flight
+  Signal nudge;                      // the approval or the waiters changed: for the one who drives it
+  std::optional<std::string> result; // the answer once done: raw result…
+  std::optional<mcp::RpcError> error;  // … or an error
+  bool dormant = false;              // waits in the store for an approval; nobody drives it
+  Cancel cancel;
+  Refusal pending;                   // what a client is told whose hold ended: APPROVAL_PENDING
+};
+
+}  // namespace sallyport::gateway::calls

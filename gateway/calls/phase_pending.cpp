@@ -1,0 +1,48 @@
+// Step 8: writes whose outcome is unknown (design section 7). A lost one blocks overlapping writes where the contract names scopes, and makes
+// the server's next writes ask where it does not; an answered error makes an identical repeat ask.
+#include <fmt/format.h>
+
+#include "gateway/calls/phases.hpp"
+#include "policy/rules/policy.hpp"
+#include "schemas/core/encoding.hpp"
+
+namespace sallyport::gateway::calls {
+namespace {
+
+void ask(Judgement& judged, const OperationRow& unknown) {
+  judged.unknowns.push_back(unknown.id);
+  if (judged.decision.verdict != Verdict::allow) return;
+  judged.decision.verdict = Verdict::ask;
+  judged.decision.asks = {judged.snapshot->policy->approval};
+}
+
+void block(Judgement& judged, const OperationRow& unknown) {
+  judged.unknowns.push_back(unknown.id);
+  refuse(judged, ReasonCode::blocked_by_unknown,
+         fmt::format("It is not known whether the earlier operation {} ({}) took effect, and this call touches the same thing.", unknown.id,
+                     visible(unknown.summary)));
+  judged.decision.verdict = Verdict::deny;
+}
+
+}  // namespace
+
+void check_pending(Call& call, const Context& context) {
+  Judgement& judged = call.judged;
+  if (judged.refused() || !judged.tool || call.row.is_read) return;
+  for (const OperationRow& unknown : context.unknowns()) {
+    if (unknown.server != call.row.server || unknown.id == call.row.id) continue;
+    if (unknown.unknown == Unknown::answered) {
+      if (unknown.fingerprint == judged.fingerprint) ask(judged, unknown);
+      continue;
+    }
+    const auto scope = trust::Scope::from_key(unknown.scope);
+    if (scope && !trust::overlap(*scope, judged.scope)) continue;
+    if (unknown.contract_scope) {
+      block(judged, unknown);
+      return;
+    }
+    ask(judged, unknown);
+  }
+}
+
+}  // namespace sallyport::gateway::calls

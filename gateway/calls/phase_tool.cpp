@@ -1,0 +1,65 @@
+// Step 3: the exposed name to (server, tool), by table. Hidden is the same as unknown, to the letter.
+#include <fmt/format.h>
+
+#include "gateway/calls/phases.hpp"
+#include "schemas/core/encoding.hpp"
+
+namespace sallyport::gateway::calls {
+namespace {
+
+bool is_hidden(const Call& call) {
+  const Judgement& judged = call.judged;
+  CallFacts facts;
+  facts.principal = &call.request.client->principal;
+  facts.server = judged.tool->ref.server;
+  facts.tool = judged.tool->ref.tool;
+  facts.effect = judged.tool->effect.effective;
+  facts.pinned = judged.tool->state == ToolState::pinned;
+  return policy::hidden(*judged.snapshot->policy, facts);
+}
+
+void refuse_unknown(Call& call) {
+  call.judged.tool = nullptr;
+  call.judged.refusals.push_back({.code = ReasonCode::policy_denied,
+                                  .sentence = fmt::format("Unknown tool: {}", visible(call.request.name.substr(0, 200))),
+                                  .reasons = {},
+                                  .unknown_tool = true,
+                                  .approval = {}});
+}
+
+}  // namespace
+
+void refuse(Judgement& judged, ReasonCode code, std::string sentence, std::string rule) {
+  Refusal refusal;
+  refusal.code = code;
+  refusal.reasons.push_back(Reason{code, sentence, std::move(rule), {}, false});
+  refusal.sentence = std::move(sentence);
+  judged.refusals.push_back(std::move(refusal));
+}
+
+void find_tool(Call& call, const Context&) {
+  Judgement& judged = call.judged;
+  const std::string& mount = call.request.client->mount.server;
+  const Tool* tool = judged.snapshot->find(mount, call.request.name);
+  if (tool == nullptr) {
+    // A server that could not be listed may well have it: say what is the matter instead of denying that it exists.
+    for (const auto& [id, server] : judged.snapshot->servers) {
+      if (server.listed || server.problem.empty()) continue;
+      if (mount.empty() ? !call.request.name.starts_with(id + "__") : id != mount) continue;
+      refuse(judged, ReasonCode::server_unavailable, fmt::format("The server `{}` is not available: {}.", id, visible(server.problem)));
+      call.row.server = id;
+      return;
+    }
+    refuse_unknown(call);
+    return;
+  }
+  const ServerView& view = judged.snapshot->servers.find(tool->ref.server)->second;
+  judged.server = &view;
+  judged.tool = mount.empty() ? judged.snapshot->exposed.at(call.request.name) : view.tools.find(tool->ref.tool)->second;
+  call.row.server = tool->ref.server;
+  call.row.tool = tool->ref.tool;
+  call.row.definition = judged.tool->digest;
+  if (is_hidden(call)) refuse_unknown(call);
+}
+
+}  // namespace sallyport::gateway::calls

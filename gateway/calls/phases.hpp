@@ -1,0 +1,54 @@
+// The judging phases of a call (design section 3, steps 3 to 8): pure but for what they look up in Context. Each stands in a file of its own
+// and adds to `judged`; a refusal does not stop the later ones, so that the receipt lists every reason that could be found.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "gateway/calls/call.hpp"
+
+namespace sallyport::gateway::calls {
+
+// What is in force besides the snapshot: open unknowns and stops, kept by Calls, in memory.
+class Context {
+ public:
+  virtual ~Context() = default;
+  [[nodiscard]] virtual std::span<const OperationRow> unknowns() const = 0;  // every unknown write
+  [[nodiscard]] virtual std::span<const StopRow> stops() const = 0;          // in force
+  [[nodiscard]] virtual std::string fingerprint(std::string_view bytes) const = 0;
+};
+
+void find_tool(Call& call, const Context& context);
+void check_stops(Call& call, const Context& context);
+void check_definition(Call& call, const Context& context);
+void check_arguments(Call& call, const Context& context);
+void apply_contract(Call& call, const Context& context);
+void weigh_rules(Call& call, const Context& context);
+void conclude_rules(Call& call, const Context& context);
+void check_pending(Call& call, const Context& context);
+
+struct Phase {
+  std::string_view name;
+  void (*run)(Call&, const Context&);
+};
+
+// In order. `conclude` and `pending` come after evidence and hooks were fetched, which only Calls can do.
+inline constexpr std::array<Phase, 6> kWeighing{{
+    {"tool", find_tool},              // first: nothing else can be asked before it is known what is called
+    {"stops", check_stops},           // an operator's stop outranks everything that could still be found
+    {"definition", check_definition}, // before the arguments: a quarantined tool's schema judges nothing
+    {"arguments", check_arguments},   // before contract and rules: they read values, and only judged ones
+    {"contract", apply_contract},     // before the rules: they see the effect that it gives to these arguments
+    {"rules", weigh_rules},
+}};
+inline constexpr std::array<Phase, 2> kConcluding{{
+    {"verdict", conclude_rules},      // after evidence and hooks: deny, unmet require, ask, allow, default
+    {"pending", check_pending},       // last: an unknown write turns an allow into a block or an ask, never the other way
+}};
+
+// For phases: adds a refusal with one reason.
+void refuse(Judgement& judged, ReasonCode code, std::string sentence, std::string rule = {});
+
+}  // namespace sallyport::gateway::calls

@@ -1,0 +1,219 @@
+#include "trust/servers/text_scan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "schemas/core/encoding.hpp"
+
+namespace sallyport::trust {
+namespace {
+
+constexpr std::size_t kMaxFindings = 32;
+constexpr std::size_t kMaxName = 128;
+constexpr std::string_view kEmojiStyle =
+    "\xEF\xB8\x8F";  // U+FE0F, which asks for the coloured form of the character before it
+
+// Without single emoji style selectors: one of them after a symbol hides nothing; many in a row can carry a text.
+std::string without_emoji_style(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size();) {
+    if (text.substr(i).starts_with(kEmojiStyle)) {
+      const bool after_symbol = i > 0 && (static_cast<unsigned char>(text[i - 1]) >= 0x80 || text[i - 1] == '#' ||
+                                          text[i - 1] == '*' || (text[i - 1] >= '0' && text[i - 1] <= '9'));
+      const bool alone = !text.substr(0, i).ends_with(kEmojiStyle);
+      if (after_symbol && alone) {
+        i += kEmojiStyle.size();
+        continue;
+      }
+    }
+    out += text[i++];
+  }
+  return out;
+}
+
+bool deceives(std::string_view text) {
+  if (!has_hidden(text)) return false;
+  return text.find(kEmojiStyle) == std::string_view::npos || has_hidden(without_emoji_style(text));
+}
+
+// Some text around the first hidden character, made visible.
+std::string excerpt(std::string_view text) {
+  constexpr std::size_t kLength = 80;
+  std::string shown = visible(text);
+  const auto at = shown.find("\\u{");
+  const std::size_t begin = at == std::string::npos || at < kLength / 2 ? 0 : at - kLength / 2;
+  std::size_t from = begin;
+  while (from < shown.size() && (static_cast<unsigned char>(shown[from]) & 0xC0U) == 0x80) ++from;
+  std::size_t to = std::min(shown.size(), from + kLength);
+  while (to < shown.size() && (static_cast<unsigned char>(shown[to]) & 0xC0U) == 0x80) ++to;
+  return (from > 0 ? "…" : "") + shown.substr(from, to - from) + (to < shown.size() ? "…" : "");
+}
+
+// Every string of a value with its pointer, names of members included; without recursion.
+template <class Use>
+void each_string(json::Value root, Use use) {
+  std::vector<json::Value> open{root};
+  while (!open.empty()) {
+    const auto value = open.back();
+    open.pop_back();
+    if (value.is_string()) use(value, false);
+    const auto first = open.size();
+    for (const auto member : value.members()) {
+      use(member.key, true);
+      open.push_back(member.value);
+    }
+    for (const auto item : value.elements()) open.push_back(item);
+    std::reverse(open.begin() + static_cast<std::ptrdiff_t>(first), open.end());
+  }
+}
+
+std::string inside(json::Value root, json::Value value) {
+  auto pointer = value.pointer();
+  const auto base = root.pointer();
+  return pointer.starts_with(base) ? pointer.substr(base.size()) : pointer;
+}
+
+bool usual_name(std::string_view name) {
+  return !name.empty() && name.size() <= kMaxName && std::ranges::all_of(name, [](char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+           c == '/' || c == '-';
+  });
+}
+
+// What a name looks like from afar.
+std::string skeleton(std::string_view name) {
+  std::string out = fold(name).value_or(std::string(name));
+  for (char& c : out) {
+    if (c == '0') c = 'o';
+    if (c == '1' || c == 'i') c = 'l';
+  }
+  return out;
+}
+
+bool distinctive(std::string_view name) {
+  if (name.size() < 6) return false;
+  const bool joined = name.find_first_of("_-./") != std::string_view::npos;
+  const bool capitals = std::ranges::any_of(name.substr(1), [](char c) { return c >= 'A' && c <= 'Z'; });
+  return joined || capitals;
+}
+
+bool word_char(char c) {
+  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+}
+
+// Calls `use` with every word of a text: runs of word characters, with inner `.` and `/` too.
+template <class Use>
+void each_word(std::string_view text, Use use) {
+  std::size_t i = 0;
+  while (i < text.size()) {
+    if (!word_char(text[i])) {
+      ++i;
+      continue;
+    }
+    std::size_t end = i;
+    while (end < text.size() && (word_char(text[end]) || ((text[end] == '.' || text[end] == '/') &&
+                                                          end + 1 < text.size() && word_char(text[end + 1])))) {
+      ++end;
+    }
+    use(text.substr(i, end - i));
+    i = end;
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(TextFinding::Kind kind) {
+  switch (kind) {
+    case TextFinding::Kind::hidden_character:
+      return "hidden-character";
+    case TextFinding::Kind::unusual_name:
+      return "unusual-name";
+    case TextFinding::Kind::lookalike_name:
+      return "lookalike-name";
+    case TextFinding::Kind::foreign_mention:
+      return "foreign-mention";
+  }
+  return {};
+}
+
+std::vector<TextFinding> scan_definition(json::Value tool) {
+  std::vector<TextFinding> out;
+  const auto name = tool.find("name");
+  if (name.is_string() && !usual_name(name.string())) {
+    const auto text = name.string();
+    out.push_back({TextFinding::Kind::unusual_name, "/name",
+                   text.empty() ? "the name is empty"
+                   : text.size() > kMaxName
+                       ? fmt::format("the name is {} bytes long", text.size())
+                       : fmt::format("the name `{}` has characters outside [A-Za-z0-9_./-]", visible(text))});
+  }
+  each_string(tool, [&](json::Value value, bool is_name) {
+    if (out.size() >= kMaxFindings) return;
+    const auto plain = value.plain_string();
+    const auto text = plain ? std::string(*plain) : value.string();
+    if (!deceives(text)) return;
+    out.push_back(
+        {TextFinding::Kind::hidden_character, inside(tool, value),
+         fmt::format("{} holds hidden characters: {}", is_name ? "a member's name" : "a text", excerpt(text))});
+  });
+  return out;
+}
+
+std::vector<TextFinding> scan_text(std::string_view text, std::string pointer) {
+  if (!deceives(text)) return {};
+  return {{TextFinding::Kind::hidden_character, std::move(pointer),
+           fmt::format("a text holds hidden characters: {}", excerpt(text))}};
+}
+
+std::vector<NameFinding> scan_names(std::span<const std::string> tools) {
+  std::map<std::string, std::vector<std::string>> groups;
+  for (const auto& tool : tools) {
+    auto& group = groups[skeleton(tool)];
+    if (std::ranges::find(group, tool) == group.end()) group.push_back(tool);
+  }
+  std::vector<NameFinding> out;
+  for (const auto& [look, group] : groups) {
+    if (group.size() < 2) continue;
+    for (const auto& tool : group) {
+      const auto& other = tool == group.front() ? group[1] : group.front();
+      out.push_back({tool,
+                     {TextFinding::Kind::lookalike_name, "/name",
+                      fmt::format("`{}` could be taken for `{}`", visible(tool), visible(other))}});
+    }
+  }
+  return out;
+}
+
+std::vector<TextFinding> scan_mentions(json::Value tool, std::string_view server, std::span<const ToolRef> known) {
+  std::map<std::string_view, std::string_view> foreign;  // tool -> server
+  std::set<std::string_view> own;
+  for (const auto& ref : known) {
+    if (ref.server == server) {
+      own.insert(ref.tool);
+    } else if (distinctive(ref.tool)) {
+      foreign.emplace(ref.tool, ref.server);
+    }
+  }
+  std::vector<TextFinding> out;
+  if (foreign.empty()) return out;
+  std::set<std::string, std::less<>> seen;
+  each_string(tool, [&](json::Value value, bool is_name) {
+    if (is_name || out.size() >= kMaxFindings) return;
+    const auto text = value.string();
+    each_word(text, [&](std::string_view word) {
+      const auto found = foreign.find(word);
+      if (found == foreign.end() || own.contains(word) || out.size() >= kMaxFindings || !seen.emplace(word).second)
+        return;
+      out.push_back(
+          {TextFinding::Kind::foreign_mention, inside(tool, value),
+           fmt::format("a text names `{}`, a tool of the server `{}`", visible(word), visible(found->second))});
+    });
+  });
+  return out;
+}
+
+}  // namespace sallyport::trust

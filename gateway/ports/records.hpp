@@ -107,7 +107,7 @@ struct ReceiptFilter {
 struct OperationFilter {
   std::string principal, server, tool, run;
   std::vector<OperationState> states;  // empty: any
-  std::string fingerprint, key;
+  std::string fingerprint, key;        // a fingerprint finds only what is no read
   std::uint32_t limit = 100;           // newest first
 };
 

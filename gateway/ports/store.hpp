@@ -68,6 +68,8 @@ class Tx {
   virtual Status put_sealed(std::string_view owner, std::string_view kind, std::string_view bytes) = 0;
   virtual Result<std::string> sealed(std::string_view owner, std::string_view kind) = 0;  // not_found if none
   virtual Status drop_sealed(std::string_view owner, std::string_view kind) = 0;          // kind empty: all of the owner
+  // Drops sealed results (24 hours, with a key 7 days) and vault rows (30 days) whose time is over. Now and then, in a commit of its own.
+  virtual Status sweep(UnixMillis) { return {}; }
 
   // Small values: `setting("people")`.
   virtual std::optional<std::string> setting(std::string_view name) = 0;

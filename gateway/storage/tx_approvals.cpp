@@ -1,0 +1,96 @@
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "gateway/storage/sqlite_tx.hpp"
+
+namespace sallyport::gateway {
+namespace {
+
+constexpr std::string_view kColumns =
+    "SELECT id, operation, principal, server, tool, state, fingerprint, run, binding, shown, body, view, created, "
+    "expires, updated FROM approvals";
+
+ApprovalRow row_of(const Rows& rows) {
+  return {.id = rows.text(0),
+          .operation = rows.text(1),
+          .principal = rows.text(2),
+          .server = rows.text(3),
+          .tool = rows.text(4),
+          .state = rows.text(5),
+          .fingerprint = rows.text(6),
+          .run = rows.text(7),
+          .binding = rows.text(8),
+          .shown = rows.text(9),
+          .body = rows.text(10),
+          .view = rows.text(11),
+          .created = rows.integer(12),
+          .expires = rows.integer(13),
+          .updated = rows.integer(14)};
+}
+
+}  // namespace
+
+Status SqliteTx::put(const ApprovalRow& row) {
+  if (Status may = writable(); !may) return may;
+  if (row.id.empty()) return fail(ErrorCode::invalid, "an approval needs an id");
+  database_.run(
+      "INSERT INTO approvals (id, operation, principal, server, tool, state, fingerprint, run, binding, shown, body, "
+      "view, created, expires, updated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO "
+      "UPDATE "
+      "SET operation = excluded.operation, principal = excluded.principal, server = excluded.server, "
+      "tool = excluded.tool, state = excluded.state, fingerprint = excluded.fingerprint, run = excluded.run, "
+      "binding = excluded.binding, shown = excluded.shown, body = excluded.body, view = excluded.view, "
+      "created = excluded.created, expires = excluded.expires, updated = excluded.updated",
+      row.id, row.operation, row.principal, row.server, row.tool, row.state, row.fingerprint, row.run, row.binding,
+      row.shown, row.body, row.view, row.created, row.expires, row.updated);
+  return {};
+}
+
+std::optional<ApprovalRow> SqliteTx::approval(std::string_view id) {
+  static const std::string sql = fmt::format("{} WHERE id = ?", kColumns);
+  Rows rows = database_.rows(sql, id);
+  if (!rows.next()) return std::nullopt;
+  return row_of(rows);
+}
+
+std::vector<ApprovalRow> SqliteTx::approvals(std::string_view state, std::uint32_t limit) {
+  static const std::string of_state = fmt::format("{} WHERE state = ? ORDER BY n DESC LIMIT ?", kColumns);
+  static const std::string all = fmt::format("{} ORDER BY n DESC LIMIT ?", kColumns);
+  std::vector<ApprovalRow> found;
+  Rows rows = state.empty() ? database_.rows(all, limit) : database_.rows(of_state, state, limit);
+  while (rows.next()) found.push_back(row_of(rows));
+  return found;
+}
+
+std::optional<ApprovalRow> SqliteTx::approval_of(std::string_view operation) {
+  static const std::string sql = fmt::format("{} WHERE operation = ? ORDER BY n DESC LIMIT 1", kColumns);
+  Rows rows = database_.rows(sql, operation);
+  if (!rows.next()) return std::nullopt;
+  return row_of(rows);
+}
+
+Status SqliteTx::put(const StopRow& row) {
+  if (Status may = writable(); !may) return may;
+  if (row.id.empty()) return fail(ErrorCode::invalid, "a stop needs an id");
+  database_.run(
+      "INSERT INTO stops (id, kind, value, tool, by, reason, created, lifted) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
+      "ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, value = excluded.value, tool = excluded.tool, "
+      "by = excluded.by, reason = excluded.reason, created = excluded.created, lifted = excluded.lifted",
+      row.id, row.kind, row.value, row.tool, row.by, row.reason, row.created, row.lifted);
+  return {};
+}
+
+std::vector<StopRow> SqliteTx::stops(bool in_force_only) {
+  std::vector<StopRow> found;
+  Rows rows = database_.rows(
+      "SELECT id, kind, value, tool, by, reason, created, lifted FROM stops WHERE lifted = 0 OR NOT ? ORDER BY n DESC",
+      in_force_only);
+  while (rows.next()) {
+    found.push_back({rows.text(0), rows.text(1), rows.text(2), rows.text(3), rows.text(4), rows.text(5),
+                     rows.integer(6), rows.integer(7)});
+  }
+  return found;
+}
+
+}  // namespace sallyport::gateway

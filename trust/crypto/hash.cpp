@@ -19,7 +19,8 @@ void check(int ok) {
 
 // Fetched once: an implicit fetch costs more than hashing a short text.
 const EVP_MD* sha256_method() {
-  static const std::unique_ptr<EVP_MD, decltype(&EVP_MD_free)> method(EVP_MD_fetch(nullptr, "SHA256", nullptr), EVP_MD_free);
+  static const std::unique_ptr<EVP_MD, decltype(&EVP_MD_free)> method(EVP_MD_fetch(nullptr, "SHA256", nullptr),
+                                                                      EVP_MD_free);
   if (!method) throw std::runtime_error("OpenSSL has no SHA-256");
   return method.get();
 }

@@ -102,8 +102,9 @@ bool PublicKey::verify(std::string_view message, std::string_view signature) con
   if (!context || EVP_DigestVerifyInit(context.get(), nullptr, nullptr, nullptr, parts_->key.get()) != 1) {
     broken("prepare a verification");
   }
-  const int ok = EVP_DigestVerify(context.get(), reinterpret_cast<const unsigned char*>(signature.data()), signature.size(),
-                                  reinterpret_cast<const unsigned char*>(message.data()), message.size());
+  const int ok =
+      EVP_DigestVerify(context.get(), reinterpret_cast<const unsigned char*>(signature.data()), signature.size(),
+                       reinterpret_cast<const unsigned char*>(message.data()), message.size());
   if (ok != 1) ERR_clear_error();
   return ok == 1;
 }

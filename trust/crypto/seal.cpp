@@ -25,7 +25,9 @@ const EVP_CIPHER* method() {
 }
 
 const unsigned char* bytes(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
-unsigned char* bytes(std::string& text, std::size_t from) { return reinterpret_cast<unsigned char*>(text.data() + from); }
+unsigned char* bytes(std::string& text, std::size_t from) {
+  return reinterpret_cast<unsigned char*>(text.data() + from);
+}
 
 void check(int ok) {
   if (ok != 1) throw std::runtime_error("OpenSSL failed to seal");
@@ -42,7 +44,8 @@ std::string seal(const SealKey& key, const Nonce& nonce, std::string_view plain,
   int size = 0;
   check(EVP_EncryptInit_ex2(context.get(), method(), key.data(), nonce.data(), nullptr));
   check(EVP_EncryptUpdate(context.get(), nullptr, &size, bytes(associated), static_cast<int>(associated.size())));
-  check(EVP_EncryptUpdate(context.get(), bytes(out, nonce.size()), &size, bytes(plain), static_cast<int>(plain.size())));
+  check(
+      EVP_EncryptUpdate(context.get(), bytes(out, nonce.size()), &size, bytes(plain), static_cast<int>(plain.size())));
   check(EVP_EncryptFinal_ex(context.get(), bytes(out, nonce.size() + plain.size()), &size));
   check(EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_GCM_GET_TAG, kTag, bytes(out, nonce.size() + plain.size())));
   return out;

@@ -60,6 +60,7 @@ struct Checkpoint {
   Sha256 root{};
   friend bool operator==(const Checkpoint&, const Checkpoint&) = default;
 };
+[[nodiscard]] std::string checkpoint_origin(std::string_view log);  // `sallyport.dev/` and the log's id
 [[nodiscard]] std::string checkpoint_body(
     const Checkpoint& checkpoint);  // origin, size, base64 root, each with a newline
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 #include "schemas/core/result.hpp"
@@ -49,7 +49,7 @@ struct Finding {
 struct VerifyOptions {
   std::vector<PublicKey> keys;  // of receipts; a `key` receipt signed by one of them adds its successor
   std::vector<SignedCheckpoint> checkpoints;
-  std::vector<PublicKey> checkpoint_keys;  // none: signatures of checkpoints are not judged, and a finding says so
+  std::vector<PublicKey> checkpoint_keys;  // none: checkpoints are compared, but anchor nothing
   bool signatures = true;
   std::size_t max_findings = 1000;   // further ones are counted
   std::optional<MerkleTree> pruned;  // what stood before the first line of a pruned log
@@ -65,8 +65,9 @@ struct CheckedLine {
   std::string payload;
   std::string signature;
   ReceiptKind kind = ReceiptKind::refusal;
-  std::string id, operation, log, prev, approval, new_key;
-  std::string approval_state;
+  std::string id, operation, log, prev;
+  std::string approval;  // one that this entry spends
+  std::string new_key;   // base64 DER, of a `key` receipt that rotates
   std::uint64_t seq = 0;
   std::optional<Outcome> outcome;
 };
@@ -95,29 +96,33 @@ class Verifier {
   [[nodiscard]] VerifyReport finish();  // once, at the end
 
  private:
-  using Token = std::array<std::uint8_t, 16>;
+  using Token = std::array<std::uint8_t, 16>;  // of an id: half a SHA-256
   struct TokenHash {
     std::size_t operator()(const Token& token) const;
   };
   struct Open {
-    std::string operation;
     std::uint64_t line, seq;
   };
   void add(FindingKind kind, std::optional<std::uint64_t> seq, std::string subject, std::string message);
-  bool judge_signature(const CheckedLine& checked);
-  bool judge_place(const CheckedLine& checked);
+  [[nodiscard]] bool judge_signature(const CheckedLine& checked);
+  [[nodiscard]] bool judge_place(const CheckedLine& checked, const Sha256& hash);
+  void judge_repeat(const CheckedLine& checked, const Sha256& hash);
   void judge_content(const CheckedLine& checked);
-  void judge_checkpoints();
+  void take_key(const CheckedLine& checked);
+  void pass_checkpoints();
+  void judge_anchor();
 
   VerifyOptions options_;
   VerifyReport report_;
   MerkleTree tree_;
+  bool complete_ = true;  // no entry is missing before here: the tree can be compared
   std::uint64_t line_ = 0;
-  std::optional<std::uint64_t> expected_;
+  std::uint64_t expected_ = 0;
   std::string prev_;
-  std::vector<std::pair<std::uint64_t, Sha256>> recent_;  // a ring of the last entries, to tell duplicates from forks
-  std::vector<Open> open_;
-  std::unordered_set<Token, TokenHash> spent_;
+  std::vector<Sha256> recent_;                  // a ring of the last payloads by seq, to tell duplicates from forks
+  std::unordered_map<std::string, Open> open_;  // operations whose intent has no outcome yet
+  std::unordered_map<Token, Token, TokenHash> spent_;       // approval -> operation
+  std::unordered_map<std::string, std::uint64_t> retired_;  // keyid -> seq of the receipt that replaced it
   std::size_t next_checkpoint_ = 0;
 };
 

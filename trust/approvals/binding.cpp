@@ -1,0 +1,95 @@
+#include "trust/approvals/binding.hpp"
+
+#include <array>
+
+#include "schemas/core/canonical.hpp"
+#include "schemas/core/writer.hpp"
+#include "trust/crypto/hash.hpp"
+
+namespace sallyport::trust {
+namespace {
+
+void write_terms(json::Writer& out, const ApprovalTerms& terms) {
+  out.begin_object();
+  out.list("by", terms.by);
+  out.member("expires", static_cast<std::uint64_t>(terms.expires.count()));
+  out.member("grants", terms.grants);
+  out.member("notOwner", terms.not_owner);
+  out.member("quorum", static_cast<std::uint64_t>(terms.quorum));
+  out.member("revision", terms.revision);
+  out.member("sessionUser", terms.session_user);
+  out.end_object();
+}
+
+void write_rules(json::Writer& out, const std::vector<MatchedRule>& rules) {
+  out.key("rules").begin_array();
+  for (const auto& rule : rules) {
+    out.begin_object();
+    if (rule.approval) {
+      out.key("approval");
+      write_terms(out, *rule.approval);
+    }
+    out.member("id", rule.id);
+    out.member("kind", to_string(rule.kind));
+    out.text("message", rule.message);
+    out.member("verdict", to_string(rule.verdict));
+    out.end_object();
+  }
+  out.end_array();
+}
+
+constexpr std::array<std::string_view, 15> kMembers{
+    "arguments", "contract", "definition",    "effect", "forwarded",      "idempotencyKey", "identity", "method",
+    "principal", "rules",    "scopeRevision", "server", "serverRevision", "tool",           "uri"};
+
+}  // namespace
+
+std::string canonical(const Binding& binding) {
+  json::Writer out(1024);
+  out.begin_object();
+  out.text("arguments", binding.arguments);
+  out.text("contract", binding.contract);
+  out.text("definition", binding.definition);
+  out.key("effect").begin_object();
+  out.member("category", to_string(binding.effect.category));
+  out.member("destructive", binding.effect.destructive);
+  out.list("labels", binding.effect.labels);
+  out.member("repeat", to_string(binding.effect.repeat));
+  out.end_object();
+  out.text("forwarded", binding.forwarded);
+  out.text("idempotencyKey", binding.idempotency_key);
+  out.text("identity", binding.identity);
+  out.member("method", to_string(binding.method));
+  out.text("principal", binding.principal);
+  write_rules(out, binding.rules);
+  if (binding.scope_revision) out.member("scopeRevision", *binding.scope_revision);
+  out.text("server", binding.server);
+  if (binding.server_revision) out.member("serverRevision", *binding.server_revision);
+  out.text("tool", binding.tool);
+  out.text("uri", binding.uri);
+  return out.end_object().take();
+}
+
+std::string digest(const Binding& binding) { return tagged_digest(kBindingTag, canonical(binding)); }
+
+std::vector<std::string> differences(const Binding& before, const Binding& now) {
+  return differences(canonical(before), now);
+}
+
+std::vector<std::string> differences(std::string_view canonical_before, const Binding& now) {
+  const auto before = json::Document::parse(std::string(canonical_before));
+  const auto after = json::Document::parse(canonical(now));
+  if (!before || !after) return {"binding"};
+  std::vector<std::string> out;
+  for (const auto name : kMembers) {
+    const auto a = before->root().find(name);
+    const auto b = after->root().find(name);
+    if (!a && !b) continue;
+    if (!a || !b || a.raw() != b.raw()) out.emplace_back(name);
+  }
+  return out;
+}
+
+std::string shown_digest(std::string_view shown) { return tagged_digest(kShownTag, shown); }
+
+}  // namespace sallyport::trust

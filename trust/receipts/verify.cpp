@@ -1,0 +1,234 @@
+#include "trust/receipts/verify.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "schemas/core/encoding.hpp"
+#include "trust/crypto/hash.hpp"
+#include "trust/receipts/envelope.hpp"
+
+namespace sallyport::trust {
+namespace {
+
+constexpr std::size_t kRecent = 1024;
+
+using Token = std::array<std::uint8_t, 16>;
+
+Token token_of(std::string_view id) {
+  const auto hash = sha256(id);
+  Token out{};
+  std::copy_n(hash.begin(), out.size(), out.begin());
+  return out;
+}
+
+bool closes(const CheckedLine& line) {
+  return line.kind == ReceiptKind::outcome || (line.kind == ReceiptKind::reconciliation && line.outcome);
+}
+
+}  // namespace
+
+std::size_t Verifier::TokenHash::operator()(const Token& token) const {
+  std::size_t out = 0;
+  std::memcpy(&out, token.data(), sizeof out);
+  return out;
+}
+
+Verifier::Verifier(VerifyOptions options) : options_(std::move(options)), recent_(kRecent) {
+  std::ranges::stable_sort(options_.checkpoints, {}, [](const SignedCheckpoint& c) { return c.checkpoint.size; });
+  if (options_.pruned) {
+    tree_ = *options_.pruned;
+    expected_ = tree_.size();
+    prev_ = options_.pruned_prev;
+  }
+  // Checkpoints before the first line of a pruned log speak of what is not here.
+  while (next_checkpoint_ < options_.checkpoints.size() &&
+         options_.checkpoints[next_checkpoint_].checkpoint.size < tree_.size()) {
+    ++next_checkpoint_;
+  }
+  report_.log = options_.log;
+  pass_checkpoints();
+}
+
+void Verifier::add(FindingKind kind, std::optional<std::uint64_t> seq, std::string subject, std::string message) {
+  if (is_fault(kind)) ++report_.faults;
+  if (report_.findings.size() >= options_.max_findings) {
+    ++report_.more_findings;
+    return;
+  }
+  report_.findings.push_back({kind, line_, seq, std::move(subject), std::move(message)});
+}
+
+void Verifier::accept(CheckedLine checked) {
+  ++line_;
+  if (checked.bad_form) {
+    add(FindingKind::bad_form, std::nullopt, {}, *checked.bad_form);
+    return;
+  }
+  const auto hash = sha256(checked.payload);
+  const bool proven = judge_signature(checked);
+  if (!judge_place(checked, hash)) return;
+  recent_[checked.seq % kRecent] = hash;
+  prev_ = digest_text(hash);
+  expected_ = checked.seq + 1;
+  ++report_.entries;
+  if (!report_.first_seq) report_.first_seq = checked.seq;
+  report_.last_seq = checked.seq;
+  tree_.append_payload(checked.payload);
+  pass_checkpoints();
+  judge_content(checked);
+  if (proven && !checked.new_key.empty()) take_key(checked);
+}
+
+bool Verifier::judge_signature(const CheckedLine& checked) {
+  if (!options_.signatures) return true;
+  const auto retired = retired_.find(checked.keyid);
+  if (retired != retired_.end() && checked.seq > retired->second) {
+    add(FindingKind::unknown_key, checked.seq, checked.keyid,
+        fmt::format("it is signed by a key that was replaced at seq {}", retired->second));
+    return false;
+  }
+  bool ok = checked.signature_ok;
+  if (!checked.signature_checked) {  // by a key that was not known when the line was checked
+    const auto key = std::ranges::find(options_.keys, checked.keyid, &PublicKey::keyid);
+    if (key == options_.keys.end()) {
+      add(FindingKind::unknown_key, checked.seq, checked.keyid, "it is signed by a key that is none of the given ones");
+      return false;
+    }
+    ok = key->verify(pae(checked.payload), checked.signature);
+  }
+  if (!ok)
+    add(FindingKind::bad_signature, checked.seq, checked.keyid, "the signature is not by that key over these bytes");
+  return ok;
+}
+
+bool Verifier::judge_place(const CheckedLine& checked, const Sha256& hash) {
+  const bool first = !report_.first_seq;
+  if (report_.log.empty()) report_.log = checked.log;
+  if (checked.log != report_.log) {
+    add(FindingKind::wrong_log, checked.seq, checked.id,
+        fmt::format("it belongs to log {}, not to {}", checked.log, report_.log));
+  } else if (checked.seq == 0 && first && !checked.keyid.starts_with(checked.log)) {
+    add(FindingKind::wrong_log, checked.seq, checked.id, "a log is named after the key that signed its first entry");
+  }
+  if (checked.seq < expected_) {
+    judge_repeat(checked, hash);
+    return false;
+  }
+  if (checked.seq > expected_) {
+    complete_ = false;
+    add(FindingKind::gap, checked.seq, {},
+        expected_ + 1 == checked.seq
+            ? fmt::format("the entry with seq {} is missing", expected_)
+            : fmt::format("entries with seq {} to {} are missing", expected_, checked.seq - 1));
+    return true;  // from here on by what it says itself
+  }
+  if (checked.prev != prev_) {
+    add(FindingKind::wrong_prev, checked.seq, checked.id,
+        prev_.empty() ? "the first entry has no `prev`"
+                      : fmt::format("its `prev` is {}, the entry before it is {}",
+                                    checked.prev.empty() ? "missing" : checked.prev, prev_));
+  }
+  return true;
+}
+
+void Verifier::judge_repeat(const CheckedLine& checked, const Sha256& hash) {
+  const bool here = report_.first_seq && checked.seq >= *report_.first_seq && expected_ - checked.seq <= kRecent;
+  if (here && recent_[checked.seq % kRecent] == hash) {
+    add(FindingKind::duplicate, checked.seq, checked.id, "the same entry stands here again");
+    return;
+  }
+  add(FindingKind::fork, checked.seq, checked.id,
+      here ? "another entry with that seq came before"
+           : "an entry with that seq came before, too far back to tell whether it was the same");
+}
+
+void Verifier::judge_content(const CheckedLine& checked) {
+  if (checked.kind == ReceiptKind::intent) open_.try_emplace(checked.operation, Open{line_, checked.seq});
+  if (closes(checked)) open_.erase(checked.operation);
+  if (checked.approval.empty()) return;
+  const auto [spent, fresh] = spent_.try_emplace(token_of(checked.approval), token_of(checked.operation));
+  if (!fresh && spent->second != token_of(checked.operation)) {
+    add(FindingKind::approval_spent_twice, checked.seq, checked.approval,
+        "another operation spent that approval before");
+  }
+}
+
+void Verifier::take_key(const CheckedLine& checked) {
+  const auto der = from_base64(checked.new_key);
+  auto key = der ? PublicKey::from_der(*der) : Result<PublicKey>(fail(ErrorCode::invalid, "no base64"));
+  if (!key) {
+    add(FindingKind::bad_form, checked.seq, checked.id, "the new key that it names is no Ed25519 key");
+    return;
+  }
+  if (key->keyid() == checked.keyid) return;
+  retired_[checked.keyid] = checked.seq;
+  retired_.erase(key->keyid());
+  if (std::ranges::find(options_.keys, key->keyid(), &PublicKey::keyid) == options_.keys.end()) {
+    options_.keys.push_back(std::move(*key));
+  }
+}
+
+void Verifier::pass_checkpoints() {
+  while (next_checkpoint_ < options_.checkpoints.size() &&
+         options_.checkpoints[next_checkpoint_].checkpoint.size == tree_.size()) {
+    const auto& signed_checkpoint = options_.checkpoints[next_checkpoint_++];
+    const auto& checkpoint = signed_checkpoint.checkpoint;
+    const auto signs = [&](const PublicKey& key) { return verify_checkpoint(signed_checkpoint, key); };
+    if (!options_.checkpoint_keys.empty() && std::ranges::none_of(options_.checkpoint_keys, signs)) {
+      add(FindingKind::checkpoint_mismatch, std::nullopt, checkpoint.origin,
+          fmt::format("the checkpoint over {} entries is not signed by a given key", checkpoint.size));
+      continue;
+    }
+    if (!report_.log.empty() && checkpoint.origin != checkpoint_origin(report_.log)) {
+      add(FindingKind::checkpoint_mismatch, std::nullopt, checkpoint.origin,
+          fmt::format("the checkpoint over {} entries is of the log `{}`", checkpoint.size,
+                      visible(checkpoint.origin)));
+      continue;
+    }
+    if (tree_.root() != checkpoint.root) {
+      add(FindingKind::checkpoint_mismatch, std::nullopt, checkpoint.origin,
+          complete_ ? fmt::format("the first {} entries are not those that the checkpoint covers", checkpoint.size)
+                    : fmt::format("the checkpoint over {} entries cannot hold: entries are missing", checkpoint.size));
+      continue;
+    }
+    if (!options_.checkpoint_keys.empty() && complete_) report_.anchored = checkpoint.size;
+  }
+}
+
+void Verifier::judge_anchor() {
+  const auto& checkpoints = options_.checkpoints;
+  for (; next_checkpoint_ < checkpoints.size(); ++next_checkpoint_) {
+    const auto& checkpoint = checkpoints[next_checkpoint_].checkpoint;
+    add(FindingKind::shorter_than_checkpoint, std::nullopt, checkpoint.origin,
+        fmt::format("the log has {} entries, a checkpoint covers {}", tree_.size(), checkpoint.size));
+  }
+  const auto covered = report_.anchored.value_or(0);
+  if (covered >= tree_.size()) return;
+  std::string message =
+      fmt::format("no checkpoint covers the last {} of {} entries", tree_.size() - covered, tree_.size());
+  if (!checkpoints.empty() && options_.checkpoint_keys.empty()) {
+    message += "; the given checkpoints could not be judged without their public key";
+  }
+  add(FindingKind::tail_not_anchored, std::nullopt, {}, std::move(message));
+}
+
+VerifyReport Verifier::finish() {
+  std::vector<std::pair<std::uint64_t, std::string>> open;
+  for (const auto& [operation, place] : open_) open.emplace_back(place.seq, operation);
+  std::ranges::sort(open);
+  const auto end = line_;
+  for (auto& [seq, operation] : open) {
+    line_ = open_[operation].line;
+    add(FindingKind::intent_without_outcome, seq, operation, "nothing tells what became of it: its outcome is unknown");
+  }
+  line_ = 0;
+  judge_anchor();
+  line_ = end;
+  report_.head = prev_;
+  report_.root = to_base64(bytes_of(tree_.root()));
+  return std::move(report_);
+}
+
+}  // namespace sallyport::trust

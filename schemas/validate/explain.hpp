@@ -1,0 +1,43 @@
+// Puts raw faults into words that a model can act on. For the sources of this folder.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schemas/validate/evaluator.hpp"
+
+namespace sallyport::schema {
+
+class Explainer {
+ public:
+  // `redact`: pointers, relative to the instance, whose values are not shown.
+  Explainer(const Program& program, json::Value instance, std::span<const std::string> redact);
+
+  [[nodiscard]] SchemaFault explain(const RawFault& fault) const;
+  [[nodiscard]] SchemaFault limit(const Evaluator& stopped) const;
+
+ private:
+  [[nodiscard]] std::string message(const RawFault& fault) const;
+  [[nodiscard]] std::string value_message(const RawFault& fault) const;
+  [[nodiscard]] std::string size_message(const RawFault& fault) const;
+  [[nodiscard]] std::string member_message(const RawFault& fault) const;
+  [[nodiscard]] std::string branch_message(const RawFault& fault) const;
+  [[nodiscard]] std::string enum_message(const RawFault& fault) const;
+  [[nodiscard]] std::string required_message(const RawFault& fault) const;
+  [[nodiscard]] std::string unknown_message(const RawFault& fault) const;
+
+  [[nodiscard]] std::string came(json::Value value) const;  // what came, hidden where it must be
+  [[nodiscard]] std::optional<std::string> hidden_place(const std::string& pointer) const;
+  [[nodiscard]] std::string instance_pointer(json::Value value) const;
+  [[nodiscard]] std::string schema_pointer(SubId sub, Keyword keyword) const;
+  [[nodiscard]] json::Value stated(const RawFault& fault, Keyword keyword) const;
+  [[nodiscard]] std::vector<std::string> declared(const RawFault& fault) const;
+
+  const Program& program_;
+  std::size_t prefix_;  // of pointers into the instance's document
+  std::span<const std::string> redact_;
+};
+
+}  // namespace sallyport::schema

@@ -1,0 +1,80 @@
+#include "schemas/validate/schema.hpp"
+
+#include "schemas/validate/compiler.hpp"
+#include "schemas/validate/evaluator.hpp"
+#include "schemas/validate/explain.hpp"
+
+namespace sallyport::schema {
+
+Result<Schema> Schema::compile(json::Value schema, const CompileOptions& options) {
+  if (options.refuse_lookalikes) {
+    if (const auto mark = schema.ambiguity()) {
+      constexpr std::string_view kWhat[] = {"a member stands twice",
+                                            "two members differ only by case, width or normalisation",
+                                            "a number that is not the same for every reader"};
+      const auto prefix = schema.pointer().size();
+      const auto place = mark->pointer.substr(std::min(prefix, mark->pointer.size()));
+      return fail(ErrorCode::invalid, "at " + (place.empty() ? std::string("the root") : place) + ": " +
+                                          std::string(kWhat[static_cast<std::size_t>(mark->what)]));
+    }
+  }
+  auto program = Compiler(options).run(schema);
+  if (!program) return fail(std::move(program.error()));
+  return Schema(std::shared_ptr<const Program>(std::move(*program)));
+}
+
+bool Schema::valid(json::Value instance) const { return Evaluator(*program_).quick(instance); }
+
+Verdict Schema::validate(json::Value instance, std::span<const std::string> redact) const {
+  Verdict verdict;
+  Evaluator quick(*program_);
+  verdict.valid = quick.quick(instance);
+  verdict.steps = quick.steps();
+  if (verdict.valid) return verdict;
+  const Explainer explainer(*program_, instance, redact);
+  const auto reason = quick.stopped();
+  if (reason != Evaluator::Stop::none && reason != Evaluator::Stop::lookalike) {
+    verdict.limit_reached = true;
+    verdict.faults.push_back(explainer.limit(quick));
+    return verdict;
+  }
+  Evaluator slow(*program_);
+  slow.collect(instance);
+  verdict.steps += slow.steps();
+  for (const auto* all : {&slow.lookalikes(), &slow.faults()}) {
+    for (const RawFault& fault : *all) {
+      if (verdict.faults.size() < Evaluator::kMaxFaults) verdict.faults.push_back(explainer.explain(fault));
+    }
+  }
+  // The quick pass stops early, so only the slow one can meet a bound; what it found so far stands.
+  if (verdict.faults.empty()) verdict.faults.push_back(explainer.limit(slow));
+  return verdict;
+}
+
+Dialect Schema::dialect() const { return program_->resources.front().dialect; }
+
+const json::Document& Schema::document() const { return *program_->documents.front(); }
+
+namespace {
+
+template <class T>
+std::size_t held(const std::vector<T>& all) {
+  return all.capacity() * sizeof(T);
+}
+
+}  // namespace
+
+std::size_t Schema::memory() const {
+  const Program& p = *program_;
+  std::size_t size = sizeof(p) + held(p.resources) + held(p.subs) + held(p.instructions) + held(p.lists) +
+                     held(p.numbers) + held(p.strings) + held(p.arrays) + held(p.objects) + held(p.enums) +
+                     held(p.dynamics) + held(p.dynamic_targets) + held(p.decimals) + held(p.patterns) + held(p.names) +
+                     held(p.pattern_properties) + held(p.dependents) + held(p.words) + held(p.values) +
+                     held(p.name_tables) + held(p.folded) + p.pool_bytes;
+  for (const auto& document : p.documents) size += document->memory();
+  for (const auto& pattern : p.patterns) size += pattern.memory();
+  for (const auto& decimal : p.decimals) size += decimal.memory();
+  return size;
+}
+
+}  // namespace sallyport::schema

@@ -36,7 +36,7 @@ std::size_t Verifier::TokenHash::operator()(const Token& token) const {
 }
 
 Verifier::Verifier(VerifyOptions options) : options_(std::move(options)), recent_(kRecent) {
-  std::ranges::stable_sort(options_.checkpoints, {}, [](const SignedCheckpoint& c) { return c.checkpoint.size; });
+  std::ranges::sort(options_.checkpoints, {}, [](const SignedCheckpoint& c) { return c.checkpoint.size; });
   if (options_.pruned) {
     tree_ = *options_.pruned;
     expected_ = tree_.size();

@@ -54,6 +54,7 @@ struct VerifyOptions {
   std::size_t max_findings = 1000;   // further ones are counted
   std::optional<MerkleTree> pruned;  // what stood before the first line of a pruned log
   std::string pruned_prev;           // the digest that the first line's prev must be
+  std::string log;                   // the log that it must be, where known; empty: as the first entry says
 };
 
 // A line read by itself; check_line() is pure and may run on several threads at once.
@@ -82,7 +83,8 @@ struct VerifyReport {
   std::optional<std::uint64_t> anchored;  // entries that a matching checkpoint covers
   std::vector<Finding> findings;
   std::uint64_t more_findings = 0;  // beyond max_findings
-  [[nodiscard]] bool ok() const;    // no faults
+  std::uint64_t faults = 0;         // of all findings, shown or not
+  [[nodiscard]] bool ok() const { return faults == 0; }
 };
 [[nodiscard]] std::string to_text(const VerifyReport& report);  // for people, ends with a newline
 [[nodiscard]] std::string to_json(const VerifyReport& report);  // one canonical line, ends with a newline

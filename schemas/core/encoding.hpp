@@ -28,7 +28,7 @@ namespace sallyport {
 [[nodiscard]] bool valid_utf8(std::string_view text);
 [[nodiscard]] std::size_t code_points(std::string_view utf8);
 // NFKC_Casefold (compatibility form, case folded, invisible characters dropped); nullopt for bad UTF-8. ASCII is quick.
-// Linear time: more than about a hundred combining marks on one letter are folded in groups.
+// Linear time: more than about fifty combining marks on one letter are folded in groups.
 [[nodiscard]] std::optional<std::string> fold(std::string_view utf8);
 
 // Control (line feed and tab too), bidi, invisible, tag and other deceiving characters and bytes that are no UTF-8 made

@@ -18,8 +18,8 @@ constexpr std::size_t kPiece = 48;      // bytes before a cut is looked for
 constexpr std::size_t kMaxPiece = 128;  // bytes before one is forced
 constexpr auto kOptions = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT |
                                                          UTF8PROC_CASEFOLD | UTF8PROC_IGNORE);
-// No code point has a longer folded form than U+FDFA's 18; its three bytes leave ample room for shorter leads.
-constexpr std::size_t kRoom = kMaxPiece * 18;
+// The longest folded form of a code point is that of U+FDFA: 18 code points for three bytes.
+constexpr std::size_t kRoom = kMaxPiece * 6;
 
 using Buffer = std::array<utf8proc_int32_t, kRoom + 1>;
 

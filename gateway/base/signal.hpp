@@ -23,8 +23,8 @@ class Signal {
   ~Signal();
   Signal(Signal&&) noexcept;
   Signal& operator=(Signal&&) noexcept;
-  void notify();                                   // wakes all present waiters
-  asio::awaitable<bool> wait(Deadline deadline);   // true: notified; false: the deadline passed
+  void notify();                                  // wakes all present waiters
+  asio::awaitable<bool> wait(Deadline deadline);  // true: notified; false: the deadline passed
 
  private:
   struct State;

@@ -4,6 +4,7 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -66,6 +67,17 @@ struct TaskGroup::State {
   bool cancelled = false;
 };
 
+namespace {
+
+// Starts in a later turn of the loop, so that spawn() never runs a part of the task itself.
+asio::awaitable<void> start_later(asio::awaitable<void> task) {
+  const asio::any_io_executor loop = co_await asio::this_coro::executor;
+  co_await asio::post(loop, asio::use_awaitable);
+  co_await std::move(task);
+}
+
+}  // namespace
+
 TaskGroup::TaskGroup(asio::any_io_executor loop) : state_(std::make_shared<State>(std::move(loop))) {}
 TaskGroup::~TaskGroup() { state_->cancel_all(); }
 
@@ -74,7 +86,8 @@ void TaskGroup::spawn(std::string name, asio::awaitable<void> task) {
   entry->name = std::move(name);
   state_->tasks.push_back(entry);
   auto on_end = [state = state_, entry](const std::exception_ptr& error) { state->end(entry, error); };
-  asio::co_spawn(state_->loop, std::move(task), asio::bind_cancellation_slot(entry->signal.slot(), std::move(on_end)));
+  asio::co_spawn(state_->loop, start_later(std::move(task)),
+                 asio::bind_cancellation_slot(entry->signal.slot(), std::move(on_end)));
   if (state_->cancelled) entry->signal.emit(asio::cancellation_type::terminal);
 }
 

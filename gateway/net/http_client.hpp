@@ -36,6 +36,9 @@ struct HttpClientRequest {
   Url url;
   HttpHeaders headers;  // Host, Content-Length, Connection and Accept-Encoding are set by the client
   std::string body;
+  // Asked once, on the loop, right before the first byte is handed to a connection; false: the request is given up
+  // (cancelled, not_sent). Empty: yes.
+  std::function<bool()> may_write;
 };
 
 // The head of an answer and its body as it comes. Destroyed before the end of the body, the connection is closed.

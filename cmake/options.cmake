@@ -23,7 +23,8 @@ endif()
 add_library(sallyport_options INTERFACE)
 target_include_directories(sallyport_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_definitions(sallyport_options INTERFACE SALLYPORT_VERSION="${PROJECT_VERSION}")
-target_compile_options(sallyport_options INTERFACE -Wall -Wextra -Werror -Wnon-virtual-dtor -Woverloaded-virtual -Wshadow-uncaptured-local)
+target_compile_options(sallyport_options INTERFACE -Wall -Wextra -Werror -Wnon-virtual-dtor -Woverloaded-virtual -Wshadow-uncaptured-local
+  -Wno-missing-field-initializers -Wno-missing-designated-field-initializers)  # members have defaults
 target_link_options(sallyport_options INTERFACE -fuse-ld=lld-19)
 
 if(SALLYPORT_SANITIZE)

@@ -38,6 +38,7 @@ struct Request {
 // What a pass found, on one snapshot.
 struct Judgement {
   std::shared_ptr<const Snapshot> snapshot;
+  std::uint64_t epoch = 0;                // of unknowns and stops
   std::shared_ptr<const Tool> tool;       // null: unknown
   const ServerView* server = nullptr;     // of the snapshot
   EffectView effect;
@@ -47,7 +48,7 @@ struct Judgement {
   Decision decision;
   std::vector<Refusal> refusals;
   std::vector<std::string> unknowns;      // operations whose outcome stands in the way or must be shown
-  std::string fingerprint;                // finds identical repeats; empty for reads
+  std::string fingerprint;                // of principal, tool and exact arguments: finds identical repeats
   bool arguments_judged = false;          // unambiguous and fit by the schema
 
   [[nodiscard]] bool refused() const { return !refusals.empty(); }

@@ -14,6 +14,7 @@
 #include "gateway/base/task_group.hpp"
 #include "gateway/calls/answer.hpp"
 #include "gateway/calls/flight.hpp"
+#include "gateway/calls/operation_table.hpp"
 #include "gateway/calls/phases.hpp"
 #include "gateway/ports/definitions.hpp"
 #include "gateway/ports/inbound.hpp"
@@ -23,6 +24,7 @@
 #include "gateway/ports/snapshot.hpp"
 #include "gateway/ports/store.hpp"
 #include "trust/approvals/approval.hpp"
+#include "trust/approvals/binding.hpp"
 #include "trust/receipts/receipt.hpp"
 
 namespace sallyport::gateway::calls {
@@ -60,6 +62,9 @@ class Calls final : private Context {
   asio::awaitable<Status> reload_state();
   void configuration_changed();                 // what waits is decided again
   void on_late_answer(LateAnswer late);
+  // Ends an unknown operation by a person or by evidence. not_found, conflict.
+  asio::awaitable<Result<OperationRow>> resolve(std::string operation, Event event, std::string basis, std::string by,
+                                                std::string reason);
   asio::awaitable<void> sweep();                // expiry of asks; called by a timer
   // No new calls; open ones get until the deadline, then are cancelled and concluded as what is known of them.
   asio::awaitable<void> shutdown(Deadline deadline);
@@ -80,7 +85,7 @@ class Calls final : private Context {
 
  private:
   using FlightPtr = std::shared_ptr<Flight>;
-  enum class Ask : unsigned char { approved, dormant, refused };
+  enum class Ask : unsigned char { approved, again, dormant, refused };
 
   // Context
   [[nodiscard]] std::span<const OperationRow> unknowns() const override { return unknowns_; }
@@ -90,43 +95,57 @@ class Calls final : private Context {
   // engine.cpp
   asio::awaitable<void> drive(FlightPtr flight);
   asio::awaitable<void> work(FlightPtr flight);
-  asio::awaitable<void> decide(FlightPtr flight);
+  void judge(Call& call) const;
+  [[nodiscard]] bool is_current(const Judgement& judged) const;
   void finish(const FlightPtr& flight);
+  void forget_fingerprint(const OperationRow& row);
   void start(const FlightPtr& flight);
 
   // attach.cpp: the client's side
   asio::awaitable<Answer> attend(FlightPtr flight, Inbound inbound);
   [[nodiscard]] Answer answer_of(const FlightPtr& flight);
   [[nodiscard]] FlightPtr new_flight(Request request, UnixMillis received);
-  void leave(const FlightPtr& flight, Waiter* waiter);
+  [[nodiscard]] static Result<std::string> client_key(const Inbound& inbound);
   void delivered(std::string operation, bool in_full);
+  [[nodiscard]] bool is_unknown(std::string_view operation) const;
 
   // repeat.cpp: what is the same operation (design section 7)
   struct Repeat {
     FlightPtr flight;               // join this one
     std::optional<Answer> answer;   // or take this
   };
-  asio::awaitable<Repeat> find_repeat(Call call);
-  asio::awaitable<Repeat> resume(std::string operation);
+  asio::awaitable<Repeat> find_repeat(FlightPtr flight);
+  asio::awaitable<Repeat> resume(OperationRow row, std::shared_ptr<const ClientContext> client);
   asio::awaitable<std::optional<Answer>> replay(OperationRow row);
+  void record_repeat(const Call& call, const OperationRow& same);
 
   // ask.cpp
   asio::awaitable<Ask> ask(FlightPtr flight);
   asio::awaitable<Status> open_ask(FlightPtr flight);
+  asio::awaitable<Ask> wait_for_answer(FlightPtr flight);
+  asio::awaitable<Result<trust::Approval>> load_approval(std::string id);
+  asio::awaitable<void> end_ask(FlightPtr flight, trust::ApprovalEvent event);
   void note_waiting(const FlightPtr& flight);
+  [[nodiscard]] trust::Binding binding_of(const Call& call) const;
 
   // record.cpp, dispatch.cpp, conclude.cpp
   asio::awaitable<Result<PermittedCall>> record(FlightPtr flight);
   asio::awaitable<ServerAnswer> dispatch(FlightPtr flight, std::shared_ptr<ServerLink> link, PermittedCall permit);
   asio::awaitable<void> conclude(FlightPtr flight, ServerAnswer answer);
   asio::awaitable<void> conclude_refused(FlightPtr flight);
-  void set_refusal(const FlightPtr& flight, const Refusal& refusal, std::string receipt, Outcome outcome);
+  void set_answer(const FlightPtr& flight, const ServerAnswer& answer, trust::ResultStatus status,
+                  const std::optional<std::string>& withheld, const std::string& warning, CallMeta& meta);
+  void remember(const OperationRow& row);
 
   // receipts.cpp
   [[nodiscard]] trust::ReceiptBody body_of(const Call& call, trust::ReceiptKind kind) const;
 
+  asio::awaitable<void> settle(std::string operation, Event event, std::string basis, std::string by, std::string reason);
+
   // own_calls.cpp
   asio::awaitable<Answer> own_call(Inbound inbound, Request request);
+  asio::awaitable<Answer> wait_call(Inbound inbound, Request request);
+  asio::awaitable<std::optional<OperationRow>> find_operation(std::string id);
 
   [[nodiscard]] Deadline deadline_for(const Call& call) const;
   [[nodiscard]] bool may_start(const Call& call) const;
@@ -146,8 +165,10 @@ class Calls final : private Context {
   std::unordered_map<std::string, std::string> by_fingerprint_;     // open or undelivered write -> operation
   std::unordered_map<std::string, std::string> by_approval_;        // ap_… -> operation, while a flight asks
   std::unordered_map<std::string, std::uint32_t> per_principal_;    // flights
+  std::unordered_map<std::string, Refusal> denied_;                 // run and fingerprint: a denial holds for the rest of the run
   std::vector<OperationRow> unknowns_;
   std::vector<StopRow> stops_;
+  std::uint64_t epoch_ = 0;                                         // moves with unknowns_ and stops_
   TaskGroup tasks_;
 };
 

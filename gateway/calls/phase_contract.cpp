@@ -68,11 +68,9 @@ void apply_contract(Call& call, const Context& context) {
   call.row.scope = judged.scope.key();
   call.row.contract_scope = judged.scope.has_contract_scope;
   call.row.key = judged.key;
-  if (!call.row.is_read) {
-    const std::string_view bytes = call.request.arguments ? call.request.arguments.raw() : std::string_view("{}");
-    judged.fingerprint = context.fingerprint(fmt::format("repeat\n{}\n{}\n{}\n{}", quote(call.row.principal), quote(call.row.server),
-                                                         quote(call.row.tool), bytes));
-  }
+  const std::string_view bytes = call.request.arguments ? call.request.arguments.raw() : std::string_view("{}");
+  judged.fingerprint = context.fingerprint(fmt::format("repeat\n{}\n{}\n{}\n{}", quote(call.row.principal), quote(call.row.server),
+                                                       quote(call.row.tool), bytes));
   call.row.fingerprint = judged.fingerprint;
   const std::string& says = judged.tool->contract ? judged.tool->contract->says : std::string();
   call.row.summary = says.empty() ? judged.tool->ref.tool : trust::says_line(says, call.request.arguments);

@@ -1,0 +1,227 @@
+#include "gateway/calls/approval_rows.hpp"
+
+#include <algorithm>
+
+#include <boost/json.hpp>
+
+#include "schemas/core/canonical.hpp"
+#include "schemas/core/encoding.hpp"
+#include "trust/definitions/definition.hpp"
+
+namespace sallyport::gateway::calls {
+namespace {
+
+namespace bj = boost::json;
+
+bj::object terms_json(const ApprovalTerms& terms) {
+  bj::array by;
+  for (const auto& who : terms.by) by.emplace_back(who);
+  return {{"by", by},
+          {"expires", terms.expires.count()},
+          {"grants", terms.grants},
+          {"notOwner", terms.not_owner},
+          {"quorum", terms.quorum},
+          {"revision", terms.revision},
+          {"sessionUser", terms.session_user}};
+}
+
+ApprovalTerms terms_from(const bj::object& object) {
+  ApprovalTerms terms;
+  for (const auto& who : object.at("by").as_array()) terms.by.emplace_back(who.as_string());
+  terms.expires = Millis(object.at("expires").to_number<std::int64_t>());
+  terms.grants = object.at("grants").as_bool();
+  terms.not_owner = object.at("notOwner").as_bool();
+  terms.quorum = object.at("quorum").to_number<unsigned>();
+  terms.revision = object.at("revision").as_bool();
+  terms.session_user = object.at("sessionUser").as_bool();
+  return terms;
+}
+
+bj::object vote_json(const trust::Vote& vote) {
+  bj::array asks;
+  for (const auto index : vote.asks) asks.emplace_back(index);
+  return {{"approve", vote.approve}, {"asks", asks}, {"at", vote.at}, {"by", vote.by}, {"reason", vote.reason}, {"seen", vote.seen}};
+}
+
+trust::Vote vote_from(const bj::object& object) {
+  trust::Vote vote;
+  vote.approve = object.at("approve").as_bool();
+  for (const auto& index : object.at("asks").as_array()) vote.asks.push_back(index.to_number<std::size_t>());
+  vote.at = object.at("at").to_number<UnixMillis>();
+  vote.by = object.at("by").as_string();
+  vote.reason = object.at("reason").as_string();
+  vote.seen = object.at("seen").as_string();
+  return vote;
+}
+
+// Parsed and checked by at(): a missing or mistyped member throws, which approval_from turns into `corrupt`.
+trust::Approval parse_body(const std::string& body) {
+  const bj::value root = bj::parse(body);
+  const bj::object& o = root.as_object();
+  trust::Approval a;
+  a.id = o.at("id").as_string();
+  a.operation = o.at("operation").as_string();
+  const auto state = trust::parse_approval_state(std::string_view(o.at("state").as_string()));
+  if (!state) throw std::invalid_argument("state");
+  a.state = *state;
+  a.requester = o.at("requester").as_string();
+  a.requester_owner = o.at("requesterOwner").as_string();
+  for (const auto& terms : o.at("asks").as_array()) a.asks.push_back(terms_from(terms.as_object()));
+  a.binding = o.at("binding").as_string();
+  a.shown = o.at("shown").as_string();
+  a.created = o.at("created").to_number<UnixMillis>();
+  a.expires = o.at("expires").to_number<UnixMillis>();
+  for (const auto& vote : o.at("votes").as_array()) a.votes.push_back(vote_from(vote.as_object()));
+  a.reason = o.at("reason").as_string();
+  a.ended_by = o.at("endedBy").as_string();
+  a.ended = o.at("ended").to_number<UnixMillis>();
+  return a;
+}
+
+bj::object hints_json(const Hints& hints) {
+  bj::object out;
+  if (hints.read_only) out["readOnlyHint"] = *hints.read_only;
+  if (hints.destructive) out["destructiveHint"] = *hints.destructive;
+  if (hints.idempotent) out["idempotentHint"] = *hints.idempotent;
+  if (hints.open_world) out["openWorldHint"] = *hints.open_world;
+  return out;
+}
+
+bj::object effect_json(const EffectView& view) {
+  bj::array labels;
+  for (const auto& label : view.effective.labels) labels.emplace_back(label);
+  bj::object effective{{"category", to_string(view.effective.category)},
+                       {"destructive", view.effective.destructive},
+                       {"labels", labels},
+                       {"repeat", to_string(view.effective.repeat)}};
+  bj::object out{{"declared", hints_json(view.declared)}, {"effective", effective}, {"source", to_string(view.source)}};
+  if (view.assigned) out["assigned"] = to_string(*view.assigned);
+  return out;
+}
+
+bj::array rules_json(const Decision& decision) {
+  bj::array rules;
+  for (const MatchedRule& rule : decision.rules) {
+    bj::object entry{{"id", rule.id}, {"verdict", to_string(rule.verdict)}};
+    if (!rule.message.empty()) entry["message"] = visible(rule.message);
+    rules.emplace_back(std::move(entry));
+  }
+  return rules;
+}
+
+bj::array drift_json(const Tool& tool) {
+  bj::array out;
+  if (tool.state != ToolState::drifted) return out;
+  for (const auto& difference : trust::member_diff(tool.definition->root(), tool.current->root())) {
+    bj::object entry{{"pointer", difference.pointer}};
+    if (difference.before) entry["before"] = *difference.before;
+    if (difference.after) entry["after"] = *difference.after;
+    out.emplace_back(std::move(entry));
+  }
+  return out;
+}
+
+bj::array unknowns_json(const Call& call, std::span<const OperationRow> unknowns) {
+  bj::array out;
+  for (const auto& id : call.judged.unknowns) {
+    const auto row = std::ranges::find(unknowns, id, &OperationRow::id);
+    if (row == unknowns.end()) continue;
+    out.emplace_back(bj::object{{"operation", row->id}, {"summary", visible(row->summary)}, {"created", to_utc(row->created)}});
+  }
+  return out;
+}
+
+std::string state_name(ToolState state) {
+  switch (state) {
+    case ToolState::unpinned: return "not accepted";
+    case ToolState::pinned: return "accepted";
+    case ToolState::drifted: return "changed";
+    case ToolState::quarantined: return "quarantined";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string to_body(const trust::Approval& a) {
+  bj::array asks, votes;
+  for (const auto& terms : a.asks) asks.emplace_back(terms_json(terms));
+  for (const auto& vote : a.votes) votes.emplace_back(vote_json(vote));
+  return json::canonical(bj::value(bj::object{{"asks", asks},
+                                              {"binding", a.binding},
+                                              {"created", a.created},
+                                              {"ended", a.ended},
+                                              {"endedBy", a.ended_by},
+                                              {"expires", a.expires},
+                                              {"id", a.id},
+                                              {"operation", a.operation},
+                                              {"reason", a.reason},
+                                              {"requester", a.requester},
+                                              {"requesterOwner", a.requester_owner},
+                                              {"shown", a.shown},
+                                              {"state", trust::to_string(a.state)},
+                                              {"votes", votes}}));
+}
+
+Result<trust::Approval> approval_from(const ApprovalRow& row) {
+  try {
+    return parse_body(row.body);
+  } catch (const std::exception&) {
+    return fail(ErrorCode::corrupt, "the stored approval `" + row.id + "` cannot be read");
+  }
+}
+
+void update(ApprovalRow& row, const trust::Approval& approval, UnixMillis now) {
+  row.state = trust::to_string(approval.state);
+  row.expires = approval.expires;
+  row.body = to_body(approval);
+  row.updated = now;
+}
+
+std::string view_of(const Call& call, const trust::Approval& approval, std::span<const OperationRow> unknowns) {
+  const Judgement& judged = call.judged;
+  const ClientContext& client = *call.request.client;
+  bj::array asks;
+  for (const auto& terms : approval.asks) asks.emplace_back(terms_json(terms));
+  const std::string arguments = call.request.arguments ? json::pretty(call.request.arguments) : std::string("{}");
+  bj::array lines;  // one text a line: line breaks are the gateway's, everything else of the client is made visible
+  for (std::size_t begin = 0; begin <= arguments.size();) {
+    const std::size_t end = std::min(arguments.find('\n', begin), arguments.size());
+    lines.emplace_back(visible(std::string_view(arguments).substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  bj::object view{{"approval", approval.id},
+                  {"arguments", lines},
+                  {"asks", asks},
+                  {"created", to_utc(approval.created)},
+                  {"definition", state_name(judged.tool->state)},
+                  {"effect", effect_json(judged.effect)},
+                  {"expires", to_utc(approval.expires)},
+                  {"operation", approval.operation},
+                  {"principal", visible(approval.requester)},
+                  {"rules", rules_json(judged.decision)},
+                  {"scope", visible(judged.scope.name())},
+                  {"server", judged.tool->ref.server},
+                  {"tool", visible(judged.tool->ref.tool)}};
+  if (judged.tool->contract && !judged.tool->contract->says.empty()) view["says"] = call.row.summary;
+  if (!judged.server->identity_digest.empty()) view["identity"] = judged.server->identity_digest;
+  if (!judged.key.empty()) view["idempotencyKey"] = judged.key;
+  if (!client.claimed_name.empty()) view["claimed"] = visible(client.claimed_name + " " + client.claimed_version);
+  if (auto changed = drift_json(*judged.tool); !changed.empty()) view["changed"] = std::move(changed);
+  if (auto open = unknowns_json(call, unknowns); !open.empty()) view["unknowns"] = std::move(open);
+  return json::canonical(bj::value(std::move(view)));
+}
+
+trust::ApprovalRecord record_of(const trust::Approval& approval) {
+  trust::ApprovalRecord record;
+  record.id = approval.id;
+  record.state = trust::to_string(approval.state);
+  record.shown = approval.shown;
+  record.expires = approval.expires;
+  for (const trust::Vote& vote : approval.votes) {
+    record.votes.push_back({vote.by, vote.approve ? "approve" : "deny", vote.seen, vote.reason, vote.at});
+  }
+  return record;
+}
+
+}  // namespace sallyport::gateway::calls

@@ -1,0 +1,223 @@
+// Step 9: people are asked. The ask stands in the store before anyone waits; the client is held with progress notes; whoever comes back
+// (an identical call, `sallyport_wait`) waits on the same ask.
+#include <fmt/format.h>
+
+#include "gateway/calls/approval_rows.hpp"
+#include "gateway/calls/calls.hpp"
+#include "gateway/calls/operation_table.hpp"
+#include "schemas/core/encoding.hpp"
+#include "trust/crypto/hash.hpp"
+
+namespace sallyport::gateway::calls {
+namespace {
+
+constexpr auto kNoteEvery = std::chrono::seconds(5);
+
+std::string asks_whom(const std::vector<ApprovalTerms>& asks) {
+  std::string out;
+  for (const auto& terms : asks) {
+    for (const auto& who : terms.by) out += (out.empty() ? "" : ", ") + who;
+  }
+  return out.empty() ? "an approver" : out;
+}
+
+}  // namespace
+
+trust::Binding Calls::binding_of(const Call& call) const {
+  const Judgement& judged = call.judged;
+  trust::Binding binding;
+  binding.arguments = trust::digest_text(call.request.arguments ? call.request.arguments.raw() : std::string_view());
+  binding.forwarded = trust::digest_text(forwarded_params(call.request, call.row.tool) + "\n" + forwarded_meta(call.request));
+  binding.server = call.row.server;
+  binding.identity = judged.server->identity_digest;
+  binding.tool = call.row.tool;
+  binding.definition = judged.tool->current_digest;
+  if (judged.tool->contract) binding.contract = judged.tool->contract->digest;
+  binding.rules = judged.decision.rules;
+  binding.effect = judged.effect.effective;
+  binding.principal = call.row.principal;
+  binding.idempotency_key = judged.key;
+  return binding;
+}
+
+asio::awaitable<Result<trust::Approval>> Calls::load_approval(std::string id) {
+  std::optional<ApprovalRow> row;
+  auto read = co_await store_.read([&](Tx& tx) -> Status {
+    row = tx.approval(id);
+    return {};
+  });
+  if (!read) co_return fail(read.error());
+  if (!row) co_return fail(ErrorCode::not_found, "there is no approval `" + id + "`");
+  co_return approval_from(*row);
+}
+
+asio::awaitable<Calls::Ask> Calls::ask(FlightPtr flight) {
+  Call& call = flight->call;
+  if (call.approval.empty()) {
+    if (!trust::anyone_can_answer(options_.people, call.judged.decision.asks, call.request.client->principal)) {
+      refuse(call.judged, ReasonCode::no_approver, "This call needs a person's approval, and nobody who may give it is set up.");
+      co_return Ask::refused;
+    }
+    auto opened = co_await open_ask(flight);
+    if (!opened) {
+      const bool limit = opened.error().code == ErrorCode::limit;
+      refuse(call.judged, limit ? ReasonCode::limit_reached : ReasonCode::recording_unavailable,
+             limit ? "Too many calls wait for approval already." : "The question could not be recorded.");
+      co_return Ask::refused;
+    }
+  } else if (auto approval = co_await load_approval(call.approval); approval && approval->state == trust::ApprovalState::approved) {
+    if (approval->binding == trust::digest(binding_of(call))) co_return Ask::approved;
+  }
+  by_approval_[call.approval] = call.row.id;
+  flight->pending.code = ReasonCode::approval_pending;
+  flight->pending.approval = call.approval;
+  flight->pending.sentence = fmt::format("This call waits for the approval of {} (approval {}).", asks_whom(call.judged.decision.asks), call.approval);
+  flight->pending.reasons = {Reason{ReasonCode::approval_pending, flight->pending.sentence, {}, {}, false}};
+  flight->stage = Stage::asking;
+  flight->changed.notify();
+  const Ask answer = co_await wait_for_answer(flight);
+  if (answer != Ask::dormant) by_approval_.erase(call.approval);
+  co_return answer;
+}
+
+// Until the approval is answered, somebody cancels, or nobody waits any more.
+asio::awaitable<Calls::Ask> Calls::wait_for_answer(FlightPtr flight) {
+  Call& call = flight->call;
+  for (;;) {
+    auto approval = co_await load_approval(call.approval);
+    if (!approval) {
+      refuse(call.judged, ReasonCode::recording_unavailable, "The approval could not be read.");
+      co_return Ask::refused;
+    }
+    const UnixMillis now = clock_.now();
+    if (trust::is_due(*approval, now)) {
+      co_await end_ask(flight, trust::event::Expired{});
+      refuse(call.judged, ReasonCode::approval_expired, fmt::format("Nobody answered approval {} in time.", call.approval));
+      co_return Ask::refused;
+    }
+    // Decided again on what is in force now: an ask is void only if that differs.
+    if (!is_current(call.judged)) judge(call);
+    if (call.judged.refused()) {
+      co_await end_ask(flight, trust::event::Invalidated{call.judged.refusals.front().sentence});
+      co_return Ask::refused;
+    }
+    if (call.judged.decision.verdict == Verdict::allow) {
+      co_await end_ask(flight, trust::event::Cancelled{"", "the rules allow it now"});
+      co_return Ask::again;
+    }
+    if (trust::digest(binding_of(call)) != approval->binding && !trust::is_final(approval->state)) {
+      std::string changed;
+      for (const auto& name : trust::differences(call.binding, binding_of(call))) changed += (changed.empty() ? "" : ", ") + name;
+      co_await end_ask(flight, trust::event::Invalidated{changed + " changed"});
+      refuse(call.judged, ReasonCode::approval_invalidated,
+             fmt::format("What was asked for in approval {} is no longer what would run{}.", call.approval, changed.empty() ? "" : ": " + changed + " changed"));
+      co_return Ask::refused;
+    }
+    switch (approval->state) {
+      case trust::ApprovalState::approved: co_return flight->waiters.empty() ? Ask::dormant : Ask::approved;
+      case trust::ApprovalState::denied: {
+        const std::string why = approval->reason.empty() ? "" : fmt::format(" and said: {}", visible(approval->reason));
+        refuse(call.judged, ReasonCode::approval_denied, fmt::format("{} refused this call{}.", approval->ended_by, why));
+        co_return Ask::refused;
+      }
+      case trust::ApprovalState::pending: break;
+      case trust::ApprovalState::expired:
+        refuse(call.judged, ReasonCode::approval_expired, fmt::format("Approval {} has expired.", call.approval));
+        co_return Ask::refused;
+      case trust::ApprovalState::cancelled:
+      case trust::ApprovalState::invalidated:
+      case trust::ApprovalState::consumed:
+      case trust::ApprovalState::revoked:
+        refuse(call.judged, ReasonCode::approval_invalidated, fmt::format("Approval {} is {}.", call.approval, trust::to_string(approval->state)));
+        co_return Ask::refused;
+    }
+    if (flight->cancel.reason()) {
+      co_await end_ask(flight, trust::event::Cancelled{call.row.principal, "the client cancelled the call"});
+      refuse(call.judged, ReasonCode::cancelled, "The call was cancelled while it waited for approval.");
+      co_return Ask::refused;
+    }
+    if (flight->waiters.empty() || closing_) {
+      flight->dormant = true;
+      co_return Ask::dormant;
+    }
+    note_waiting(flight);
+    const auto left = std::chrono::milliseconds(std::max<UnixMillis>(1, approval->expires - now));
+    co_await flight->nudge.wait(Deadline::after(std::min<Deadline::Clock::duration>(left, kNoteEvery)));
+  }
+}
+
+asio::awaitable<Status> Calls::open_ask(FlightPtr flight) {
+  Call& call = flight->call;
+  const UnixMillis now = clock_.now();
+  const trust::Binding binding = binding_of(call);
+  call.binding = trust::canonical(binding);
+  auto opened = trust::open_approval(entropy_.id("ap", now), call.row.id, call.request.client->principal, call.judged.decision.asks,
+                                     trust::digest(binding), std::string(), now);
+  if (!opened) co_return fail(opened.error());
+  trust::Approval approval = std::move(*opened);
+  ApprovalRow row;
+  row.view = view_of(call, approval, unknowns_);
+  approval.shown = trust::shown_digest(row.view);
+  row.id = approval.id;
+  row.operation = call.row.id;
+  row.principal = call.row.principal;
+  row.server = call.row.server;
+  row.tool = call.row.tool;
+  row.fingerprint = call.row.fingerprint;
+  row.run = call.row.run;
+  row.binding = call.binding;
+  row.shown = approval.shown;
+  row.created = now;
+  update(row, approval, now);
+
+  OperationRow operation = call.row;
+  if (auto stepped = step(operation, Event::ask); !stepped) co_return stepped;
+  operation.approval = approval.id;
+  operation.updated = now;
+  const std::string params(call.request.params.raw());
+  const std::uint32_t most = options_.limits.waiting_approvals;
+  auto stored = co_await store_.commit(Durability::crash, [&](Tx& tx) -> Status {
+    if (tx.approvals("pending", most + 1).size() >= most) return fail(ErrorCode::limit, "too many calls wait for approval");
+    if (auto put = tx.put(operation); !put) return put;
+    if (auto put = tx.put(row); !put) return put;
+    return tx.put_sealed(operation.id, "params", params);
+  });
+  if (!stored) co_return stored;
+  call.row = std::move(operation);
+  call.approval = approval.id;
+  co_return Status{};
+}
+
+// Ends the ask in the store, with its receipt. A race with an approver's answer is decided by the store: what it refuses is left.
+asio::awaitable<void> Calls::end_ask(FlightPtr flight, trust::ApprovalEvent event) {
+  const UnixMillis now = clock_.now();
+  trust::ReceiptBody body = body_of(flight->call, trust::ReceiptKind::approval);
+  auto ended = co_await store_.commit(Durability::crash, [&](Tx& tx) -> Status {
+    auto row = tx.approval(flight->call.approval);
+    if (!row) return {};
+    auto approval = approval_from(*row);
+    if (!approval) return fail(approval.error());
+    auto next = trust::apply(*approval, event, now);
+    if (!next) return {};
+    update(*row, *next, now);
+    if (auto put = tx.put(*row); !put) return put;
+    trust::ReceiptBody receipt = body;
+    receipt.approval = record_of(*next);
+    auto appended = tx.append(std::move(receipt));
+    if (!appended) return fail(appended.error());
+    return {};
+  });
+  static_cast<void>(ended);  // the refusal that follows is recorded by itself, and fails if the store does
+}
+
+void Calls::note_waiting(const FlightPtr& flight) {
+  for (Waiter* waiter : flight->waiters) {
+    if (waiter->progress_token.empty() || !waiter->channel->open()) continue;
+    waiter->last_progress += 1;
+    waiter->channel->notify("notifications/progress",
+                            fmt::format("{{\"progressToken\":{},\"progress\":{},\"message\":{}}}", waiter->progress_token,
+                                        static_cast<std::int64_t>(waiter->last_progress), quote("Waiting for approval " + flight->call.approval)));
+  }
+}
+
+}  // namespace sallyport::gateway::calls

@@ -1,0 +1,165 @@
+// The driver: takes one operation through the phases to its end. Whatever happens in between, finish() runs once.
+#include <fmt/format.h>
+
+#include "gateway/base/log.hpp"
+#include "gateway/calls/calls.hpp"
+#include "gateway/calls/operation_table.hpp"
+#include "policy/evaluate/evaluate.hpp"
+#include "trust/servers/contract.hpp"
+
+namespace sallyport::gateway::calls {
+namespace {
+
+constexpr int kPasses = 8;  // decisions of one drive; more would mean that the configuration never rests
+constexpr auto kDefaultDeadline = std::chrono::minutes(5);
+
+}  // namespace
+
+Calls::Calls(asio::any_io_executor loop, CallsOptions options, Store& store, Servers& servers, const Snapshots& snapshots,
+             Definitions& definitions, Clock& clock, Entropy& entropy, Metrics& metrics)
+    : options_(std::move(options)), store_(store), servers_(servers), snapshots_(snapshots), definitions_(definitions), clock_(clock),
+      entropy_(entropy), metrics_(metrics), loop_(loop), tasks_(loop) {}
+
+Calls::~Calls() = default;
+
+void Calls::start(const FlightPtr& flight) {
+  flight->dormant = false;
+  flights_[flight->call.row.id] = flight;
+  ++per_principal_[flight->call.row.principal];
+  tasks_.spawn("call " + flight->call.row.id, drive(flight));
+}
+
+asio::awaitable<void> Calls::drive(FlightPtr flight) {
+  try {
+    co_await work(flight);
+  } catch (const std::exception& e) {
+    // A fault of ours: what was sent stays unknown in the store and is concluded at the next start.
+    log::error("call.broken", {{"operation", flight->call.row.id}, {"what", e.what()}});
+    if (flight->stage != Stage::done) {
+      flight->error = mcp::RpcError{mcp::code::kInternalError, "the gateway failed; what became of the call is in its log", {}};
+    }
+  }
+  finish(flight);
+}
+
+void Calls::finish(const FlightPtr& flight) {
+  const OperationRow& row = flight->call.row;
+  flights_.erase(row.id);
+  if (const auto it = per_principal_.find(row.principal); it != per_principal_.end() && --it->second == 0) per_principal_.erase(it);
+  if (!flight->call.approval.empty() && !flight->dormant) by_approval_.erase(flight->call.approval);
+  if (!flight->dormant) flight->stage = Stage::done;
+  if (row.state == OperationState::refused) forget_fingerprint(row);
+  flight->changed.notify();
+}
+
+void Calls::configuration_changed() {
+  for (const auto& [id, flight] : flights_) flight->nudge.notify();
+}
+
+// One pass over everything that is in force now. Evidence and hooks that cannot be had count as not found and as failed.
+void Calls::judge(Call& call) const {
+  const Context& context = *this;
+  call.judged = Judgement{};
+  call.judged.snapshot = snapshots_.current();
+  call.judged.epoch = epoch_;
+  for (const Phase& phase : kWeighing) phase.run(call, context);
+  Judgement& judged = call.judged;
+  if (judged.tool && !judged.refused()) judged.decision = policy::conclude(*judged.snapshot->policy, judged.weighed, {}, {});
+  for (const Phase& phase : kConcluding) phase.run(call, context);
+  call.decided = clock_.now();
+}
+
+bool Calls::is_current(const Judgement& judged) const {
+  return judged.snapshot && judged.snapshot == snapshots_.current() && judged.epoch == epoch_;
+}
+
+asio::awaitable<void> Calls::work(FlightPtr flight) {
+  Call& call = flight->call;
+  for (call.passes = 0; call.passes < kPasses; ++call.passes) {
+    if (!is_current(call.judged)) judge(call);
+    if (call.judged.refused()) {
+      co_await conclude_refused(flight);
+      co_return;
+    }
+    if (call.judged.decision.verdict == Verdict::ask) {
+      const Ask asked = co_await ask(flight);
+      if (asked == Ask::dormant) co_return;
+      if (asked == Ask::again) continue;
+      if (asked == Ask::refused) {
+        co_await conclude_refused(flight);
+        co_return;
+      }
+    }
+    flight->stage = Stage::running;
+    flight->changed.notify();
+    const Deadline deadline = deadline_for(call);
+    LinkKey key{call.row.server, call.row.principal, call.request.client->session};
+    auto link = co_await servers_.link(std::move(key), deadline);
+    if (!link) {
+      refuse(call.judged, ReasonCode::server_unavailable,
+             fmt::format("The server `{}` is not available: {}.", call.row.server, link.error().message));
+      co_await conclude_refused(flight);
+      co_return;
+    }
+    auto same = co_await definitions_.verify(*link, call.judged.tool, deadline);
+    if (!same) {
+      refuse(call.judged, ReasonCode::server_unavailable, fmt::format("The server `{}` did not answer: {}.", call.row.server, same.error().message));
+      co_await conclude_refused(flight);
+      co_return;
+    }
+    // What was decided before a wait is decided again after it (promise 1).
+    if (!*same || !is_current(call.judged)) continue;
+    if (flight->cancel.reason()) {
+      refuse(call.judged, ReasonCode::cancelled, "The call was cancelled before it was sent.");
+      co_await conclude_refused(flight);
+      co_return;
+    }
+    auto permit = co_await record(flight);
+    if (!permit) {
+      if (!call.judged.refused()) continue;  // what it rested on changed meanwhile
+      co_await conclude_refused(flight);
+      co_return;
+    }
+    ServerAnswer answer = co_await dispatch(flight, *link, std::move(*permit));
+    co_await conclude(flight, std::move(answer));
+    co_return;
+  }
+  refuse(call.judged, ReasonCode::limit_reached, "The configuration changed again and again while this call was decided.");
+  co_await conclude_refused(flight);
+}
+
+Deadline Calls::deadline_for(const Call& call) const {
+  const auto& contract = call.judged.tool ? call.judged.tool->contract : nullptr;
+  if (contract && contract->deadline) return Deadline::after(*contract->deadline);
+  const auto server = options_.server_timeout.find(call.row.server);
+  if (server != options_.server_timeout.end()) return Deadline::after(server->second);
+  return Deadline::after(kDefaultDeadline);
+}
+
+bool Calls::may_start(const Call& call) const {
+  if (flights_.size() >= options_.limits.calls_in_flight) return false;
+  const auto it = per_principal_.find(call.row.principal);
+  return it == per_principal_.end() || it->second < std::max<std::uint32_t>(1, options_.limits.calls_in_flight / 4);
+}
+
+Calls::Rehearsal Calls::rehearse(std::shared_ptr<const ClientContext> client, std::shared_ptr<const json::Document> params) {
+  Inbound inbound;
+  inbound.client = client;
+  inbound.document = params;
+  inbound.params = params->root();
+  inbound.received = clock_.now();
+  Answer fault;
+  Rehearsal rehearsal;
+  auto request = read_request(inbound, fault);
+  if (!request) {
+    rehearsal.refusals.push_back({.code = ReasonCode::arguments_invalid, .sentence = fault.error->message, .reasons = {}, .approval = {}});
+    return rehearsal;
+  }
+  rehearsal.call.request = std::move(*request);
+  rehearsal.call.row.principal = client->principal.id;
+  judge(rehearsal.call);
+  rehearsal.refusals = rehearsal.call.judged.refusals;
+  return rehearsal;
+}
+
+}  // namespace sallyport::gateway::calls

@@ -1,0 +1,108 @@
+// The gateway's own tools (design section 5). Approval verbs are never among them.
+#include <fmt/format.h>
+
+#include "gateway/calls/calls.hpp"
+#include "gateway/calls/operation_table.hpp"
+#include "schemas/core/encoding.hpp"
+#include "schemas/core/ids.hpp"
+
+namespace sallyport::gateway::calls {
+namespace {
+
+constexpr std::string_view kWait =
+    R"json({"name":"sallyport_wait","title":"Wait for an approval or an outcome",)json"
+    R"json("description":"Waits for the answer to a call that needs a person's approval, then runs exactly the approved call, once, and returns its )json"
+    R"json(result. Also tells what became of an operation whose outcome is unknown. Give the approval or operation id from the earlier answer. It waits )json"
+    R"json(by itself: call it once and do not poll. It cannot approve anything.",)json"
+    R"json("inputSchema":{"type":"object","properties":{"id":{"type":"string","description":"An approval id (ap_…) or operation id (op_…)"}},)json"
+    R"json("required":["id"],"additionalProperties":false},)json"
+    R"json("annotations":{"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}})json";
+
+Answer told(const CallMeta& meta, std::string_view sentence) { return Answer::of(refusal_result(meta, sentence)); }
+
+Answer invalid(std::string sentence) {
+  CallMeta meta;
+  meta.code = ReasonCode::arguments_invalid;
+  meta.retry = retry_for(ReasonCode::arguments_invalid);
+  meta.reasons.push_back(Reason{ReasonCode::arguments_invalid, sentence, {}, {}, false});
+  return told(meta, sentence);
+}
+
+Answer unknown_state(const OperationRow& row) {
+  CallMeta meta;
+  meta.code = ReasonCode::outcome_unknown;
+  meta.outcome = Outcome::unknown;
+  meta.operation = row.id;
+  meta.receipt = row.receipt;
+  meta.retry = retry_for(ReasonCode::outcome_unknown);
+  const std::string sentence = fmt::format("Operation {} ({}) is still unknown: {}.", row.id, visible(row.summary), row.basis);
+  meta.reasons.push_back(Reason{ReasonCode::outcome_unknown, sentence, {}, {}, false});
+  return told(meta, sentence);
+}
+
+Answer refused_state(const OperationRow& row) {
+  const std::size_t colon = row.reason.find(": ");
+  CallMeta meta;
+  meta.code = parse_reason_code(std::string_view(row.reason).substr(0, colon)).value_or(ReasonCode::approval_invalidated);
+  meta.operation = row.id;
+  meta.approval = row.approval;
+  meta.receipt = row.receipt;
+  meta.retry = retry_for(*meta.code);
+  const std::string sentence = colon == std::string::npos ? row.reason : row.reason.substr(colon + 2);
+  meta.reasons.push_back(Reason{*meta.code, sentence, {}, {}, false});
+  return told(meta, sentence);
+}
+
+}  // namespace
+
+std::vector<std::string> Calls::own_tools() { return {std::string(kWait)}; }
+
+asio::awaitable<Answer> Calls::own_call(Inbound inbound, Request request) {
+  if (request.name != "sallyport_wait") co_return Answer::fail(mcp::code::kInvalidParams, "Unknown tool: " + visible(request.name.substr(0, 200)));
+  Answer answer = co_await wait_call(std::move(inbound), std::move(request));
+  co_return answer;
+}
+
+asio::awaitable<std::optional<OperationRow>> Calls::find_operation(std::string id) {
+  std::optional<OperationRow> row;
+  auto read = co_await store_.read([&](Tx& tx) -> Status {
+    if (is_id(id, "ap")) {
+      const auto approval = tx.approval(id);
+      if (approval) row = tx.operation(approval->operation);
+    } else {
+      row = tx.operation(id);
+    }
+    return {};
+  });
+  if (!read) row.reset();
+  co_return row;
+}
+
+asio::awaitable<Answer> Calls::wait_call(Inbound inbound, Request request) {
+  const json::Value id = request.arguments ? request.arguments.find("id") : json::Value();
+  if (!id || !id.is_string() || request.arguments.size() != 1 || (!is_id(id.string(), "ap") && !is_id(id.string(), "op"))) {
+    co_return invalid("`sallyport_wait` takes one argument, `id`: an approval id (ap_…) or an operation id (op_…).");
+  }
+  auto row = co_await find_operation(id.string());
+  // Another principal's operation is the same as none.
+  if (!row || row->principal != inbound.client->principal.id) {
+    co_return invalid(fmt::format("There is no approval or operation `{}` of yours.", id.string()));
+  }
+  FlightPtr flight;
+  if (const auto flying = flights_.find(row->id); flying != flights_.end()) {
+    flight = flying->second;
+  } else if (row->state == OperationState::unknown || row->state == OperationState::reconciling) {
+    co_return unknown_state(*row);
+  } else if (row->state == OperationState::refused) {
+    co_return refused_state(*row);
+  } else {
+    Repeat repeat = co_await resume(*row, inbound.client);
+    if (repeat.answer) co_return std::move(*repeat.answer);
+    flight = repeat.flight;
+  }
+  if (!flight) co_return invalid("What was to be approved is no longer stored. Call again.");
+  Answer answer = co_await attend(flight, std::move(inbound));
+  co_return answer;
+}
+
+}  // namespace sallyport::gateway::calls

@@ -1,0 +1,130 @@
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "gateway/calls/people.hpp"
+#include "gateway/calls/people_json.hpp"
+#include "schemas/core/canonical.hpp"
+
+namespace sallyport::gateway::calls {
+namespace bj = boost::json;
+
+namespace {
+
+constexpr std::uint32_t kMostListed = 1'000;
+
+Result<std::vector<OperationState>> states_of(const std::string& text) {
+  using enum OperationState;
+  if (text.empty()) return std::vector<OperationState>{};
+  if (text == "unknown") return std::vector{unknown, reconciling};
+  if (text == "open") return std::vector{received, waiting, ready, intent, sent, awaiting_input, running, unknown, reconciling};
+  const auto state = parse_operation_state(text);
+  if (!state) return fail(ErrorCode::invalid, fmt::format("there is no state `{}`; use open, unknown, or a state's name", text));
+  return std::vector{*state};
+}
+
+std::string member(const bj::object& query, std::string_view name) {
+  const auto* value = query.if_contains(name);
+  return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
+}
+
+}  // namespace
+
+DeskAnswer People::operations(Person person, std::string state, std::uint32_t limit) {
+  if (auto allowed = may_read(person); !allowed) co_return fail(allowed.error());
+  auto states = states_of(state);
+  if (!states) co_return fail(states.error());
+  OperationFilter filter;
+  filter.states = std::move(*states);
+  filter.limit = std::min(limit, kMostListed);
+  std::vector<OperationRow> rows;
+  auto read = co_await calls_.store().read([&](Tx& tx) -> Status {
+    rows = tx.operations(filter);
+    return {};
+  });
+  if (!read) co_return fail(read.error());
+  bj::array list;
+  for (const OperationRow& row : rows) list.emplace_back(to_json(row));
+  co_return json::canonical(bj::value(bj::object{{"operations", std::move(list)}}));
+}
+
+DeskAnswer People::operation(Person person, std::string id) {
+  if (auto allowed = may_read(person); !allowed) co_return fail(allowed.error());
+  std::optional<OperationRow> row;
+  std::vector<ReceiptRow> receipts;
+  auto read = co_await calls_.store().read([&](Tx& tx) -> Status {
+    row = tx.operation(id);
+    ReceiptFilter filter;
+    filter.operation = id;
+    filter.newest_first = false;
+    receipts = tx.receipts(filter);
+    return {};
+  });
+  if (!read) co_return fail(read.error());
+  if (!row) co_return fail(ErrorCode::not_found, "there is no operation `" + id + "`");
+  bj::object out = to_json(*row);
+  bj::array story;
+  for (const ReceiptRow& receipt : receipts) story.emplace_back(to_json(receipt));
+  out["receipts"] = std::move(story);
+  co_return json::canonical(bj::value(std::move(out)));
+}
+
+DeskAnswer People::resolve(Person person, std::string id, std::string outcome, std::string reason) {
+  if (auto allowed = must_have(person, Role::operator_); !allowed) co_return fail(allowed.error());
+  if (outcome != "applied" && outcome != "none") co_return fail(ErrorCode::invalid, "the outcome must be `applied` or `none`");
+  if (reason.empty()) co_return fail(ErrorCode::invalid, "say how you know, with a reason");
+  std::optional<OperationRow> row;
+  auto read = co_await calls_.store().read([&](Tx& tx) -> Status {
+    row = tx.operation(id);
+    return {};
+  });
+  if (!read) co_return fail(read.error());
+  if (row && row->principal == person.id) co_return fail(ErrorCode::forbidden, "nobody resolves a call of their own");
+  const Event event = outcome == "applied" ? Event::prove_applied : Event::prove_none;
+  auto resolved = co_await calls_.resolve(std::move(id), event, "operator", person.id, std::move(reason));
+  if (!resolved) co_return fail(resolved.error());
+  co_return json::canonical(bj::value(to_json(*resolved)));
+}
+
+DeskAnswer People::receipts(Person person, std::string query_json) {
+  if (auto allowed = may_read(person); !allowed) co_return fail(allowed.error());
+  boost::system::error_code ec;
+  const bj::value parsed = bj::parse(query_json.empty() ? "{}" : query_json, ec);
+  if (ec || !parsed.is_object()) co_return fail(ErrorCode::invalid, "the query must be a JSON object");
+  const bj::object& query = parsed.as_object();
+  ReceiptFilter filter;
+  filter.operation = member(query, "operation");
+  filter.principal = member(query, "principal");
+  filter.server = member(query, "server");
+  filter.tool = member(query, "tool");
+  filter.kind = member(query, "kind");
+  filter.verdict = member(query, "verdict");
+  filter.outcome = member(query, "outcome");
+  if (const auto* limit = query.if_contains("limit"); limit != nullptr && limit->is_int64() && limit->as_int64() > 0) {
+    filter.limit = static_cast<std::uint32_t>(std::min<std::int64_t>(limit->as_int64(), kMostListed));
+  }
+  std::vector<ReceiptRow> rows;
+  auto read = co_await calls_.store().read([&](Tx& tx) -> Status {
+    rows = tx.receipts(filter);
+    return {};
+  });
+  if (!read) co_return fail(read.error());
+  bj::array list;
+  for (const ReceiptRow& row : rows) list.emplace_back(to_json(row));
+  co_return json::canonical(bj::value(bj::object{{"receipts", std::move(list)}}));
+}
+
+DeskAnswer People::receipt(Person person, std::string id) {
+  if (auto allowed = may_read(person); !allowed) co_return fail(allowed.error());
+  std::optional<ReceiptRow> row;
+  auto read = co_await calls_.store().read([&](Tx& tx) -> Status {
+    row = tx.receipt(id);
+    return {};
+  });
+  if (!read) co_return fail(read.error());
+  if (!row) co_return fail(ErrorCode::not_found, "there is no receipt `" + id + "`");
+  bj::object out = to_json(*row);
+  out["envelope"] = bj::parse(row->envelope);
+  co_return json::canonical(bj::value(std::move(out)));
+}
+
+}  // namespace sallyport::gateway::calls

@@ -1,0 +1,71 @@
+// What receipts say of a call (design section 6).
+#include "gateway/calls/calls.hpp"
+#include "policy/rules/policy.hpp"
+#include "schemas/core/canonical.hpp"
+#include "trust/receipts/commitment.hpp"
+#include "trust/servers/contract.hpp"
+
+namespace sallyport::gateway::calls {
+namespace {
+
+trust::DecisionRecord decision_of(const Judgement& judged) {
+  trust::DecisionRecord record = trust::record_of(judged.decision, judged.snapshot->policy_digest, judged.snapshot->trust_digest);
+  if (!judged.refused()) return record;
+  record.verdict = Verdict::deny;
+  record.reasons.clear();
+  for (const Refusal& refusal : judged.refusals) {
+    if (refusal.reasons.empty()) record.reasons.push_back({refusal.code, {}, std::nullopt});
+    for (const Reason& reason : refusal.reasons) {
+      record.reasons.push_back({reason.code, reason.rule, reason.has_pointer ? std::optional(reason.pointer) : std::nullopt});
+    }
+  }
+  return record;
+}
+
+}  // namespace
+
+trust::ReceiptBody Calls::receipt(trust::ReceiptKind kind) const {
+  trust::ReceiptBody body;
+  body.kind = kind;
+  body.gateway = {options_.identity.version, options_.identity.boot, options_.identity.boundary, {}};
+  body.times.at = clock_.now();
+  return body;
+}
+
+trust::ReceiptBody Calls::body_of(const Call& call, trust::ReceiptKind kind) const {
+  trust::ReceiptBody body = receipt(kind);
+  const ClientContext& client = *call.request.client;
+  const Judgement& judged = call.judged;
+  body.operation = call.row.id;
+  body.run = call.row.run;
+  body.principal = call.row.principal;
+  body.client_name = client.claimed_name;
+  body.client_version = client.claimed_version;
+  body.server_id = call.row.server;
+  body.tool = call.row.tool.empty() ? call.request.name : call.row.tool;
+  body.protocol = client.protocol_version;
+  body.transport = client.transport;
+  body.times.received = call.request.received;
+  body.times.decided = call.decided;
+  body.times.at = 0;
+  body.idempotency_key = judged.key;
+  if (judged.server != nullptr) body.server_identity = judged.server->identity_digest;
+  if (judged.tool) {
+    body.definition = judged.tool->digest;
+    body.effect = judged.effect;
+    body.scope_name = judged.scope.name();
+  }
+  if (judged.snapshot) body.decision = decision_of(judged);
+  // Values that cannot be told apart are not hashed: there is no canonical form of them.
+  if (!(call.request.arguments && call.request.arguments.ambiguity())) {
+    trust::RecordRules rules;
+    if (judged.tool && judged.tool->contract) rules.record = judged.tool->contract->record_arguments;
+    if (judged.snapshot) rules.redact = judged.snapshot->policy->redact;
+    body.arguments = trust::record_arguments(call.request.arguments, rules, store_.operation_key(call.row.id), {});
+    body.arguments->fingerprint = store_.fingerprint(
+        call.request.arguments ? json::canonical(call.request.arguments, body.arguments->redacted) : std::string("{}"));
+  }
+  return body;
+}
+
+}  // namespace sallyport::gateway::calls

@@ -1,0 +1,121 @@
+// Step 10: spend and record. The only place that makes a PermittedCall, and only from the commit that recorded it.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "gateway/calls/approval_rows.hpp"
+#include "gateway/calls/calls.hpp"
+#include "gateway/calls/operation_table.hpp"
+#include "schemas/core/encoding.hpp"
+#include "trust/servers/contract.hpp"
+
+namespace sallyport::gateway {
+
+class Permit {
+ public:
+  static PermittedCall make(const calls::Call& call, bool wants_progress) {
+    PermittedCall permit;
+    permit.tool_ = {call.row.server, call.row.tool};
+    permit.operation_ = call.row.id;
+    permit.attempt_ = call.row.attempts;
+    permit.params_members_ = calls::forwarded_params(call.request, call.row.tool);
+    permit.meta_members_ = calls::forwarded_meta(call.request);
+    permit.wants_progress_ = wants_progress;
+    add_key(permit, call);
+    return permit;
+  }
+
+ private:
+  // Where the contract has the key beside the arguments, the server gets the client's key, else the operation's id.
+  static void add_key(PermittedCall& permit, const calls::Call& call) {
+    const auto& contract = call.judged.tool->contract;
+    if (!contract || !contract->idempotency_key) return;
+    const std::string& key = call.judged.key.empty() ? call.row.id : call.judged.key;
+    if (contract->idempotency_key->kind == trust::KeyPlace::Kind::header) permit.idempotency_header_ = key;
+    if (contract->idempotency_key->kind == trust::KeyPlace::Kind::meta) {
+      permit.meta_members_ += fmt::format("{}{}:{}", permit.meta_members_.empty() ? "" : ",", quote(contract->idempotency_key->name), quote(key));
+    }
+  }
+};
+
+}  // namespace sallyport::gateway
+
+namespace sallyport::gateway::calls {
+namespace {
+
+// Whether the write is one that the approval was for, decided in the transaction that spends it.
+Result<trust::Approval> spend(Tx& tx, const std::string& id, const std::string& binding, UnixMillis now) {
+  auto row = tx.approval(id);
+  if (!row) return fail(ErrorCode::conflict, "the approval is gone");
+  auto approval = approval_from(*row);
+  if (!approval) return approval;
+  auto spent = trust::apply(*approval, trust::event::Consumed{binding}, now);
+  if (!spent) return fail(ErrorCode::conflict, spent.error().message);
+  update(*row, *spent, now);
+  if (auto put = tx.put(*row); !put) return fail(put.error());
+  return spent;
+}
+
+}  // namespace
+
+asio::awaitable<Result<PermittedCall>> Calls::record(FlightPtr flight) {
+  Call& call = flight->call;
+  if (!store_.healthy()) {
+    refuse(call.judged, ReasonCode::recording_unavailable, "The gateway cannot record what it does.");
+    co_return fail(ErrorCode::io, "the store is not healthy");
+  }
+  OperationRow row = call.row;
+  for (const Event event : {Event::allow, Event::record}) {
+    if (auto stepped = step(row, event); !stepped) co_return fail(stepped.error());
+  }
+  const UnixMillis now = clock_.now();
+  row.updated = now;
+  row.basis = "intent";
+  row.attempts += 1;
+  const bool wants_progress = std::ranges::any_of(flight->waiters, [](const Waiter* w) { return !w->progress_token.empty(); });
+  if (row.is_read && call.judged.decision.verdict == Verdict::allow) {
+    // One receipt at the end, or at the next start; nobody waits for the disk before a read.
+    store_.post([row](Tx& tx) { return tx.put(row); });
+    call.row = std::move(row);
+    co_return Permit::make(call, wants_progress);
+  }
+  trust::ReceiptBody body = body_of(call, trust::ReceiptKind::intent);
+  body.attempt = static_cast<std::uint32_t>(row.attempts);
+  body.outcome = trust::OutcomeRecord{Outcome::unknown, "intent"};
+  const bool asked = call.judged.decision.verdict == Verdict::ask;
+  const std::string binding = asked ? trust::digest(binding_of(call)) : std::string();
+  const std::string params(call.request.params.raw());
+  std::string receipt;
+  auto committed = co_await store_.commit(row.is_read ? Durability::crash : Durability::power, [&](Tx& tx) -> Status {
+    trust::ReceiptBody intent = body;
+    if (asked) {
+      auto spent = spend(tx, call.approval, binding, now);
+      if (!spent) return fail(spent.error());
+      intent.approval = record_of(*spent);
+    }
+    if (!row.is_read) {
+      if (auto bumped = tx.bump_revision(row.server, row.scope); !bumped) return bumped;
+      intent.scope_revision = tx.revision(row.server, row.scope);
+    }
+    auto appended = tx.append(std::move(intent));
+    if (!appended) return fail(appended.error());
+    receipt = appended->id;
+    OperationRow stored = row;
+    stored.receipt = receipt;
+    if (auto put = tx.put(stored); !put) return put;
+    return tx.put_sealed(row.id, "params", params);
+  });
+  if (!committed) {
+    if (committed.error().code != ErrorCode::conflict) {
+      refuse(call.judged, ReasonCode::recording_unavailable, "The decision could not be recorded.");
+    } else {
+      call.judged.snapshot = nullptr;  // the approval is another now: decide again
+    }
+    co_return fail(committed.error());
+  }
+  row.receipt = receipt;
+  call.row = std::move(row);
+  co_return Permit::make(call, wants_progress);
+}
+
+}  // namespace sallyport::gateway::calls

@@ -46,10 +46,14 @@ class Condition {
   // Members named below this (by `members`) that the schema does not have: pointers relative to the value.
   void unknown_members(const SchemaView& schema, const std::string& pointer, std::vector<Miss>& out) const;
 
-  struct Node;
+  struct Node;  // condition_node.hpp
 
  private:
   friend class ArgumentConditions;
+  [[nodiscard]] static std::optional<Condition> compile_at(json::Value source, const CompileContext& context,
+                                                           int depth);
+  [[nodiscard]] static bool compile_keyword(Node& node, const json::Member& member, const CompileContext& context,
+                                            int depth);
   explicit Condition(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
   std::shared_ptr<const Node> node_;
 };
@@ -76,6 +80,11 @@ class ArgumentConditions {
   [[nodiscard]] Place place() const { return place_; }
 
  private:
+  friend class Condition;
+  [[nodiscard]] static std::optional<ArgumentConditions> compile_at(json::Value source, const CompileContext& context,
+                                                                    int depth);
+  [[nodiscard]] Truth judge_entry(const Entry& entry, json::Value value, const SchemaView& schema, Work& work,
+                                  Miss* miss) const;
   std::vector<Entry> entries_;  // sorted by name
   bool closed_ = false;
   Place place_ = Place::tightening;

@@ -18,29 +18,29 @@ class SchemaView {
   explicit SchemaView(json::Value root);
 
   [[nodiscard]] bool known() const { return static_cast<bool>(root_); }
-  [[nodiscard]] bool declared() const { return !nodes_.empty(); }  // the schema speaks of this place
+  [[nodiscard]] bool declared() const { return opaque_ || !seeds_.empty(); }  // the schema speaks of this place
 
   [[nodiscard]] SchemaView member(std::string_view name) const;  // of an object here
-  [[nodiscard]] SchemaView items() const;                        // of an array here (`items` as one schema)
-  [[nodiscard]] SchemaView at(
-      const std::vector<std::string>& steps) const;  // a `*` step: every item, or every declared member
+  [[nodiscard]] SchemaView items() const;                        // of an array here, all `items` and `prefixItems`
+  // A `*` step: every item, and every declared member.
+  [[nodiscard]] SchemaView at(const std::vector<std::string>& steps) const;
 
-  // Whether a member of that name may be named by a rule: it is declared (`properties`, `patternProperties`, a schema
-  // as `additionalProperties`), or this place declares no members at all and does not forbid them.
+  // Whether a rule may name a member here: it is declared (`properties`, `patternProperties`, a schema as
+  // `additionalProperties`), or this place declares no members at all and does not forbid them.
   [[nodiscard]] bool may_name(std::string_view name) const;
   [[nodiscard]] std::vector<std::string> names() const;  // of `properties`; sorted, unique
   [[nodiscard]] std::vector<json::Value> defaults() const;
-  [[nodiscard]] const std::vector<json::Value>& nodes() const {
-    return nodes_;
-  }  // the schemas that speak of this place
-  // Nodes that always apply (this place's schema, through `$ref` and `allOf` only).
-  [[nodiscard]] std::vector<json::Value> certain() const;
+  // The schema objects that speak of this place, whether or not they always apply.
+  [[nodiscard]] std::vector<json::Value> nodes() const { return expand(true); }
+  // Those that always apply (through `$ref` and `allOf` only).
+  [[nodiscard]] std::vector<json::Value> certain() const { return expand(false); }
 
  private:
-  SchemaView(json::Value root, std::vector<json::Value> seeds);
+  [[nodiscard]] std::vector<json::Value> expand(bool branches) const;
+  void seed(json::Value schema);
   json::Value root_;
-  std::vector<json::Value> seeds_;  // as found
-  std::vector<json::Value> nodes_;  // with all that they pull in
+  std::vector<json::Value> seeds_;  // objects and `true`
+  bool opaque_ = false;             // something that cannot be followed may speak of this place
 };
 
 }  // namespace sallyport::policy

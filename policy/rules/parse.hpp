@@ -25,6 +25,7 @@ struct Parsed {
   Faults faults;
 };
 
-[[nodiscard]] Parsed parse(std::span<const Source> sources, const Vocabulary& vocabulary);
+// `idle_is_error`: rules that can never matter are errors (`check`), else warnings.
+[[nodiscard]] Parsed parse(std::span<const Source> sources, const Vocabulary& vocabulary, bool idle_is_error = false);
 
 }  // namespace sallyport::policy

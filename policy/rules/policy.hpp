@@ -20,6 +20,7 @@ struct Evidence {
   std::string server;
   std::string tool;
   ArgumentConditions result;  // of the structured result; loosening, open
+  std::string text;           // of `result`, canonical, variables replaced
 };
 
 struct Hook {

@@ -1,0 +1,169 @@
+#include "policy/evaluate/compare.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "schemas/core/encoding.hpp"
+
+namespace sallyport::policy {
+namespace {
+
+std::string named(const Rule& rule) {
+  return "the " + std::string(to_string(rule.kind)) + " `" + visible(rule.id) + "`";
+}
+
+// Whether whoever fulfils `a` would have had at least the hurdle of `b`.
+bool at_least_as_strict(const ApprovalTerms& a, const ApprovalTerms& b) {
+  const bool people = b.by.empty() || (!a.by.empty() && std::ranges::includes(b.by, a.by));
+  return people && a.quorum >= b.quorum && a.expires <= b.expires && (a.not_owner || !b.not_owner) &&
+         (a.revision || !b.revision) && (!a.grants || b.grants) && (!a.session_user || b.session_user);
+}
+
+bool same_match(const Match& a, const Match& b) {
+  return a.place == b.place && a.servers == b.servers && a.tools == b.tools && a.principals == b.principals &&
+         a.uris == b.uris && a.groups == b.groups && a.effects == b.effects && a.destructive == b.destructive &&
+         a.labels == b.labels && a.pinned == b.pinned && a.methods == b.methods &&
+         a.conditions_text == b.conditions_text;
+}
+
+// Whether every exception in `now` stood in `before` too.
+bool no_new(const std::vector<Match>& now, const std::vector<Match>& before) {
+  return std::ranges::all_of(now, [&](const Match& match) {
+    return std::ranges::any_of(before, [&](const Match& old) { return same_match(match, old); });
+  });
+}
+
+// Whether `after` speaks of at least all that `before` spoke of, at least as strictly.
+bool only_stricter(const Rule& before, const Rule& after) {
+  if (before.kind != after.kind) return false;
+  if (!covers(after.match, before.match) || !no_new(after.unless, before.unless)) return false;
+  switch (after.kind) {
+    case RuleKind::deny:
+      return true;
+    case RuleKind::ask:
+      return no_new(after.allow_if, before.allow_if) && at_least_as_strict(after.approval, before.approval);
+    case RuleKind::require:
+      return before.evidence->server == after.evidence->server && before.evidence->tool == after.evidence->tool &&
+             before.evidence->text == after.evidence->text;
+    default:
+      return false;
+  }
+}
+
+class Comparison {
+ public:
+  Comparison(const Policy& before, const Policy& after) : before_(before), after_(after) {}
+
+  Loosening run() {
+    terms();
+    rules();
+    budgets();
+    redaction();
+    out_.may_loosen = !out_.looser.empty();
+    out_.changed = out_.may_loosen || !out_.stricter.empty();
+    return std::move(out_);
+  }
+
+ private:
+  void looser(std::string words) { out_.looser.push_back(std::move(words)); }
+  void stricter(std::string words) { out_.stricter.push_back(std::move(words)); }
+
+  void terms() {
+    if (before_.default_verdict != after_.default_verdict) {
+      after_.default_verdict == Verdict::deny ? stricter("What no rule speaks of is denied instead of asked.")
+                                              : looser("What no rule speaks of is asked instead of denied.");
+    }
+    if (before_.approval == after_.approval) return;
+    at_least_as_strict(after_.approval, before_.approval)
+        ? stricter("The usual terms of approvals are stricter.")
+        : looser("The usual terms of approvals are others: fewer, other or more people may answer, or longer.");
+  }
+
+  void added(const Rule& rule) {
+    const std::string words = named(rule) + " is new";
+    switch (rule.kind) {
+      case RuleKind::deny:
+      case RuleKind::require:
+        return stricter(words + ".");
+      case RuleKind::ask:
+        if (!rule.allow_if.empty()) return looser(words + ", and its `allowIf` lets calls pass unasked.");
+        // An ask takes the place of the default where nothing else matched.
+        if (after_.default_verdict == Verdict::deny)
+          return looser(words + ": what it names may now be approved, where the default denied.");
+        if (!at_least_as_strict(rule.approval, after_.approval)) {
+          return looser(words + ": its people may answer, where the policy's own terms held.");
+        }
+        return stricter(words + ".");
+      case RuleKind::allow:
+      case RuleKind::hook:
+        return looser(words + ".");
+    }
+  }
+
+  void removed(const Rule& rule) {
+    rule.kind == RuleKind::allow ? stricter(named(rule) + " is gone.") : looser(named(rule) + " is gone.");
+  }
+
+  void changed(const Rule& before, const Rule& after) {
+    if (only_stricter(before, after)) {
+      stricter(named(after) + " speaks of more, or more strictly.");
+    } else if (before.kind != after.kind) {
+      looser(named(before) + " has become " + named(after) + ".");
+    } else {
+      looser(named(after) + " is another than before.");
+    }
+  }
+
+  void rules() {
+    std::unordered_map<std::string_view, const Rule*> old;
+    for (const Rule& rule : before_.rules) old.emplace(rule.id, &rule);
+    for (const Rule& rule : after_.rules) {
+      const auto found = old.find(rule.id);
+      if (found == old.end()) {
+        added(rule);
+        continue;
+      }
+      // The policy's own terms are inherited, so equal text may still mean other people.
+      const bool same = found->second->text == rule.text && found->second->approval == rule.approval;
+      if (!same) changed(*found->second, rule);
+      old.erase(found);
+    }
+    for (const Rule& rule : before_.rules) {
+      if (old.contains(rule.id)) removed(rule);
+    }
+  }
+
+  void budgets() {
+    for (const BudgetRule& rule : before_.budgets) {
+      const BudgetRule* now = after_.budget(rule.budget.id);
+      if (now == nullptr) {
+        looser("the budget `" + visible(rule.budget.id) + "` is gone.");
+      } else if (now->text != rule.text) {
+        looser("the budget `" + visible(rule.budget.id) + "` is another than before.");
+      }
+    }
+    for (const BudgetRule& rule : after_.budgets) {
+      if (before_.budget(rule.budget.id) == nullptr) stricter("the budget `" + visible(rule.budget.id) + "` is new.");
+    }
+  }
+
+  void redaction() {
+    for (const std::string& pointer : before_.redact) {
+      if (!std::ranges::binary_search(after_.redact, pointer))
+        looser("`" + visible(pointer) + "` is no longer redacted.");
+    }
+    for (const std::string& pointer : after_.redact) {
+      if (!std::ranges::binary_search(before_.redact, pointer)) stricter("`" + visible(pointer) + "` is redacted.");
+    }
+  }
+
+  const Policy& before_;
+  const Policy& after_;
+  Loosening out_;
+};
+
+}  // namespace
+
+Loosening compare(const Policy& before, const Policy& after) { return Comparison(before, after).run(); }
+
+}  // namespace sallyport::policy

@@ -1,0 +1,174 @@
+#include "policy/evaluate/evaluate.hpp"
+
+#include <algorithm>
+#include <exception>
+
+#include "policy/evaluate/judge.hpp"
+#include "schemas/core/encoding.hpp"
+
+namespace sallyport::policy {
+namespace {
+
+constexpr std::size_t kMaxHookMessage = 300;
+
+Reason reason(ReasonCode code, std::string message, std::string rule) {
+  return Reason{
+      .code = code, .message = std::move(message), .rule = std::move(rule), .pointer = {}, .has_pointer = false};
+}
+
+std::string denial(const Rule& rule) {
+  return rule.message.empty() ? "The rules of this gateway deny this call." : rule.message;
+}
+
+void add_matched(Weighed& out, const Rule& rule, const Judged& judged) {
+  MatchedRule matched{
+      .id = rule.id, .kind = rule.kind, .verdict = judged.verdict, .message = rule.message, .approval = std::nullopt};
+  switch (rule.kind) {
+    case RuleKind::deny:
+      out.denied = true;
+      out.reasons.push_back(reason(ReasonCode::policy_denied, denial(rule), rule.id));
+      break;
+    case RuleKind::ask:
+      matched.approval = rule.approval;
+      break;
+    case RuleKind::require:
+      out.evidence.push_back({rule.id, rule.evidence->server, rule.evidence->tool, rule.message});
+      break;
+    case RuleKind::hook:
+      out.hooks.push_back({rule.id, rule.hook->url, rule.hook->timeout});
+      matched.approval = rule.approval;
+      break;
+    case RuleKind::allow:
+      break;
+  }
+  out.rules.push_back(std::move(matched));
+}
+
+// A rule that cannot be weighed denies: no setting turns that round (promise 8).
+void add_failed(Weighed& out, const Rule& rule) {
+  out.denied = true;
+  out.rules.push_back(
+      {.id = rule.id, .kind = rule.kind, .verdict = Verdict::deny, .message = {}, .approval = std::nullopt});
+  out.reasons.push_back(reason(ReasonCode::rule_failed,
+                               "A rule of this gateway could not be weighed for this call, so it is refused.",
+                               rule.id));
+}
+
+void conclude_evidence(MatchedRule& rule, const Weighed& weighed, std::span<const EvidenceFound> found, Decision& out) {
+  const auto wanted = std::ranges::find(weighed.evidence, rule.id, &EvidenceWanted::rule);
+  const auto have = std::ranges::find(found, rule.id, &EvidenceFound::rule);
+  if (have != found.end() && have->found) return;
+  rule.verdict = Verdict::deny;
+  std::string message = rule.message;
+  if (message.empty() && wanted != weighed.evidence.end()) {
+    message = "First run `" + visible(wanted->tool) + "` of `" + visible(wanted->server) +
+              "` with the result this call needs.";
+  }
+  if (have != found.end() && !have->words.empty()) message += " (" + have->words + ")";
+  out.reasons.push_back(reason(ReasonCode::evidence_required, std::move(message), rule.id));
+}
+
+void conclude_hook(MatchedRule& rule, std::span<const HookAnswer> answers, Decision& out) {
+  const auto answer = std::ranges::find(answers, rule.id, &HookAnswer::rule);
+  const auto decision = answer == answers.end() ? HookAnswer::Decision::failed : answer->decision;
+  if (decision == HookAnswer::Decision::none) return;
+  rule.verdict = decision == HookAnswer::Decision::ask ? Verdict::ask : Verdict::deny;
+  if (decision == HookAnswer::Decision::deny) {
+    std::string message = rule.message;
+    if (message.empty()) message = visible(answer->message.substr(0, kMaxHookMessage));
+    if (message.empty()) message = "The rules of this gateway deny this call.";
+    out.reasons.push_back(reason(ReasonCode::policy_denied, std::move(message), rule.id));
+  }
+  if (decision == HookAnswer::Decision::failed) {
+    out.reasons.push_back(reason(ReasonCode::hook_failed,
+                                 "A check that this gateway must make gave no usable answer, so the call is refused.",
+                                 rule.id));
+  }
+}
+
+bool says_allow(const MatchedRule& rule) {
+  return rule.verdict == Verdict::allow && (rule.kind == RuleKind::allow || rule.kind == RuleKind::ask);
+}
+
+void conclude_verdict(const Policy& policy, Decision& out) {
+  const auto any = [&](auto test) { return std::ranges::any_of(out.rules, test); };
+  if (any([](const MatchedRule& rule) { return rule.verdict == Verdict::deny; })) {
+    out.verdict = Verdict::deny;
+    return;
+  }
+  for (const MatchedRule& rule : out.rules) {
+    if (rule.verdict == Verdict::ask) out.asks.push_back(rule.approval.value_or(policy.approval));
+  }
+  if (!out.asks.empty()) {
+    out.verdict = Verdict::ask;
+  } else if (any(says_allow)) {
+    out.verdict = Verdict::allow;
+  } else {
+    out.by_default = true;
+    out.verdict = policy.default_verdict;
+    if (out.verdict == Verdict::ask) out.asks.push_back(policy.approval);
+    if (out.verdict == Verdict::deny)
+      out.reasons.push_back(reason(ReasonCode::policy_denied, "No rule of this gateway allows this call.", {}));
+  }
+}
+
+}  // namespace
+
+Weighed weigh(const Policy& policy, const CallFacts& facts) {
+  Weighed out;
+  Work work;
+  for (const std::uint32_t index : policy.index.candidates(facts.server, facts.tool)) {
+    const Rule& rule = policy.rules[index];
+    ++out.candidates;
+    try {
+      const Judged judged = judge_rule(rule, facts, work, false);
+      if (work.exhausted()) {
+        add_failed(out, rule);
+        break;
+      }
+      if (judged.matched) add_matched(out, rule, judged);
+    } catch (const std::exception&) {
+      add_failed(out, rule);
+    }
+  }
+  out.conditions = work.conditions();
+  return out;
+}
+
+Decision conclude(const Policy& policy, const Weighed& weighed, std::span<const EvidenceFound> evidence,
+                  std::span<const HookAnswer> hooks) {
+  Decision out;
+  out.rules = weighed.rules;
+  out.reasons = weighed.reasons;
+  if (weighed.denied) return out;  // a Decision denies unless something else is said
+  for (MatchedRule& rule : out.rules) {
+    if (rule.kind == RuleKind::require) conclude_evidence(rule, weighed, evidence, out);
+    if (rule.kind == RuleKind::hook) conclude_hook(rule, hooks, out);
+  }
+  conclude_verdict(policy, out);
+  return out;
+}
+
+Decision evaluate(const Policy& policy, const CallFacts& facts, std::span<const EvidenceFound> evidence,
+                  std::span<const HookAnswer> hooks) {
+  return conclude(policy, weigh(policy, facts), evidence, hooks);
+}
+
+bool hidden(const Policy& policy, const CallFacts& facts) {
+  for (const std::uint32_t index : policy.index.candidates(facts.server, facts.tool)) {
+    const Rule& rule = policy.rules[index];
+    if (!rule.hide || rule.kind != RuleKind::deny || !match_names(rule.match, facts)) continue;
+    const bool excepted =
+        std::ranges::any_of(rule.unless, [&](const Match& exception) { return match_names(exception, facts); });
+    if (!excepted) return true;
+  }
+  return false;
+}
+
+bool evidence_fulfils(const Policy& policy, std::string_view rule, json::Value result, json::Value output_schema) {
+  const Rule* found = policy.rule(rule);
+  if (found == nullptr || !found->evidence || !result) return false;
+  return found->evidence->result.judge(result, output_schema) == Truth::yes;
+}
+
+}  // namespace sallyport::policy

@@ -1,0 +1,232 @@
+// What config, trust and lock say of a match: names that do not exist, arguments that the pinned schema does not have,
+// conditions it makes impossible, matches that no tool can fulfil.
+#include <algorithm>
+
+#include "policy/rules/reader.hpp"
+#include "schemas/core/encoding.hpp"
+
+namespace sallyport::policy {
+namespace {
+
+template <class T, class Projection>
+std::vector<std::string> names_of(const std::vector<T>& list, Projection projection) {
+  std::vector<std::string> out;
+  for (const T& item : list) out.push_back(item.*projection);
+  return out;
+}
+
+bool speaks(const Match& match, Method method) {
+  return std::ranges::find(match.methods, method) != match.methods.end();
+}
+
+// Where the name stands: the string itself, or the element of the list.
+json::Value place_of(json::Value list, std::string_view text) {
+  if (!list.is_array()) return list;
+  for (const json::Value item : list.elements()) {
+    if (item.equals(text)) return item;
+  }
+  return list;
+}
+
+bool effect_fits(const Match& match, const Effect& effect) {
+  if (!match.effects.empty()) {
+    const bool listed = std::ranges::find(match.effects, effect.category) != match.effects.end();
+    const bool unrated = effect.category == EffectCategory::unrated && match.place == Place::tightening;
+    if (!listed && !unrated) return false;
+  }
+  if (match.destructive && *match.destructive != effect.destructive) return false;
+  return match.labels.empty() ||
+         std::ranges::any_of(match.labels, [&](const std::string& label) { return effect.has_label(label); });
+}
+
+bool effect_fits(const Match& match, const VocabularyTool& tool) {
+  return effect_fits(match, tool.effect) ||
+         std::ranges::any_of(tool.case_effects, [&](const Effect& effect) { return effect_fits(match, effect); });
+}
+
+}  // namespace
+
+void Reader::note_unaccepted(json::Value where, const std::string& server) {
+  if (!noted_.insert(server).second) return;
+  faults_.note(where, "server `" + visible(server) +
+                          "` has no accepted definitions yet: what is said of its tools was not checked; "
+                          "run `sallyport trust accept " +
+                          visible(server) + "`");
+}
+
+void Reader::check_servers(const Match& match, json::Value source) {
+  const json::Value list = source.find("server");
+  for (const std::string& id : match.servers) {
+    const VocabularyServer* server = vocabulary_.server(id);
+    if (server == nullptr) {
+      unknown(place_of(list, id), "server", id, names_of(vocabulary_.servers, &VocabularyServer::id),
+              "add it to the config, or take the rule out");
+    } else if (!server->accepted) {
+      note_unaccepted(place_of(list, id), id);
+    }
+  }
+}
+
+void Reader::check_tool_names(const Match& match, json::Value source) {
+  if (!match.tools) return;
+  const bool prompts = speaks(match, Method::prompts_get) || speaks(match, Method::completion_complete);
+  std::vector<std::string> known;
+  bool all_known = true;
+  for (const VocabularyServer& server : vocabulary_.servers) {
+    const bool named = match.servers.empty() || std::ranges::find(match.servers, server.id) != match.servers.end();
+    if (!named) continue;
+    if (!server.accepted || (prompts && server.prompts.empty())) all_known = false;
+    if (speaks(match, Method::tools_call)) {
+      for (const VocabularyTool& tool : server.tools) known.push_back(tool.name);
+    }
+    if (prompts) known.insert(known.end(), server.prompts.begin(), server.prompts.end());
+  }
+  if (!all_known) return;  // noted, where a server is named
+  const json::Value list = source.find("tool");
+  for (const std::string& name : match.tools->exact) {
+    if (std::ranges::find(known, name) != known.end()) continue;
+    unknown(place_of(list, name), "tool", name, known,
+            match.servers.size() == 1 ? "server `" + visible(match.servers[0]) +
+                                            "` has no accepted tool of that name; names are case-sensitive"
+                                      : "no accepted tool has that name; names are case-sensitive");
+  }
+  for (const std::string& prefix : match.tools->prefixes) {
+    if (std::ranges::any_of(known, [&](const std::string& name) { return name.starts_with(prefix); })) continue;
+    idle(place_of(list, prefix + "*"), "no accepted tool begins with `" + visible(prefix) + "`: this can never matter");
+  }
+}
+
+void Reader::check_principals(const Match& match, json::Value source) {
+  if (match.principals) {
+    const std::vector<std::string> known = names_of(vocabulary_.principals, &Principal::id);
+    for (const std::string& id : match.principals->exact) {
+      if (vocabulary_.knows_principal(id)) continue;
+      unknown(place_of(source.find("principal"), id), "principal", id, known,
+              "add it to `clients` of the config, or take it out");
+    }
+  }
+  for (const std::string& group : match.groups) {
+    if (vocabulary_.knows_group(group)) continue;
+    std::vector<std::string> known = vocabulary_.groups;
+    for (const Principal& principal : vocabulary_.principals) {
+      known.insert(known.end(), principal.groups.begin(), principal.groups.end());
+    }
+    unknown(place_of(source.find("group"), group), "group", group, known, "no client of the config is in it");
+  }
+}
+
+std::vector<const VocabularyTool*> Reader::concerned(const Match& match, bool& all_known) const {
+  std::vector<const VocabularyTool*> out;
+  all_known = true;
+  for (const VocabularyServer& server : vocabulary_.servers) {
+    if (!match.servers.empty() && std::ranges::find(match.servers, server.id) == match.servers.end()) continue;
+    all_known = all_known && server.accepted;
+    for (const VocabularyTool& tool : server.tools) {
+      if (!match.tools || match.tools->matches(tool.name)) out.push_back(&tool);
+    }
+  }
+  return out;
+}
+
+// In a closed place every argument that the schema demands must be named, or no valid call can match.
+void Reader::check_required(const Match& match, json::Value source, const VocabularyTool& tool) {
+  if (!match.arguments->closed() || !tool.input_schema) return;
+  const auto& entries = match.arguments->entries();
+  for (const json::Value node : SchemaView(tool.input_schema).certain()) {
+    const json::Value required = node.find("required");
+    if (!required) continue;
+    for (const json::Value name : required.elements()) {
+      if (!name.is_string()) continue;
+      const std::string text = name.string();
+      if (std::ranges::any_of(entries, [&](const auto& entry) { return entry.name == text; })) continue;
+      faults_.error(source.find("arguments"), "`" + visible(tool.name) + "` always has `" + visible(text) +
+                                                  "`, which is not named here, and what is not named "
+                                                  "must not be there: this can never match; add `\"" +
+                                                  visible(text) + "\": {}` if any value will do");
+    }
+  }
+}
+
+void Reader::check_arguments(const Match& match, json::Value source, std::span<const VocabularyTool* const> tools,
+                             bool each) {
+  const json::Value list = source.find("arguments");
+  for (const auto& entry : match.arguments->entries()) {
+    const json::Value written = list.find(entry.name);
+    const json::Value where = written ? written : list.find(entry.name + "?");
+    std::vector<std::string> known;
+    std::string missing;
+    std::string impossible;
+    bool some = false;
+    bool possible = false;
+    std::vector<Miss> inner;
+    for (const VocabularyTool* tool : tools) {
+      const SchemaView schema = tool->input_schema ? SchemaView(tool->input_schema) : SchemaView();
+      if (!schema.may_name(entry.name)) {
+        missing = tool->name;
+        for (std::string& name : schema.names()) known.push_back(std::move(name));
+        continue;
+      }
+      some = true;
+      const SchemaView member = schema.member(entry.name);
+      if (auto words = entry.condition.impossible(member)) {
+        impossible = "of `" + visible(tool->name) + "`: " + *words;
+      } else {
+        possible = true;
+      }
+      if (inner.empty()) entry.condition.unknown_members(member, "/" + pointer_step(entry.name), inner);
+    }
+    if (!missing.empty() && (!some || (each && !entry.optional))) {
+      unknown(where, "argument", entry.name, known, "the pinned schema of `" + visible(missing) + "` does not have it");
+    }
+    if (!impossible.empty() && (each || !possible)) faults_.error(where, "this can never hold: " + impossible);
+    for (const Miss& miss : inner) {
+      faults_.error(where, "the pinned schema does not have `" + visible(miss.pointer) + "`" +
+                               (miss.words.empty() ? ": take it out" : ": " + miss.words));
+    }
+  }
+}
+
+void Reader::check_concerned(const Match& match, json::Value source) {
+  if (!speaks(match, Method::tools_call)) return;
+  bool all_known = true;
+  std::vector<const VocabularyTool*> tools = concerned(match, all_known);
+  if (tools.empty()) return;  // a name that does not exist was named, an unaccepted server was noted
+  std::erase_if(tools, [&](const VocabularyTool* tool) { return !effect_fits(match, *tool); });
+  const bool only_tools = match.methods.size() == 1;
+  if (tools.empty()) {
+    if (all_known && only_tools)
+      idle(source, "no accepted tool that this names has such an effect: this can never matter");
+    return;
+  }
+  const bool each = match.tools && match.tools->prefixes.empty();
+  if (match.arguments && only_tools) {
+    check_arguments(match, source, tools, each);
+    if (each) {
+      for (const VocabularyTool* tool : tools) check_required(match, source, *tool);
+    }
+  }
+  const bool some_paths = std::ranges::any_of(tools, [](const VocabularyTool* tool) { return !tool->paths.empty(); });
+  if (match.paths && !some_paths && all_known) {
+    idle(source.find("paths"), "no tool that this names has `paths` in its contract: name them in the trust file");
+  }
+}
+
+void Reader::check(const Match& match, json::Value source) {
+  check_servers(match, source);
+  check_tool_names(match, source);
+  check_principals(match, source);
+  check_concerned(match, source);
+}
+
+void Reader::check_inner(const Match& inner, const Match& outer, json::Value source) {
+  check_servers(inner, source);
+  check_principals(inner, source);
+  // The inner match speaks within the outer one: what it leaves unsaid is said there.
+  Match whole = inner;
+  if (whole.servers.empty()) whole.servers = outer.servers;
+  if (!whole.tools) whole.tools = outer.tools;
+  if (inner.tools) check_tool_names(whole, source);
+  check_concerned(whole, source);
+}
+
+}  // namespace sallyport::policy

@@ -1,0 +1,83 @@
+// Conversation: our side of JSON-RPC with one server, free of transports: ids, answers in any order, progress, late
+// answers, what the server asks of us. An answer counts only for exactly the id it names (design section 7).
+// Internal to servers; lives on the loop.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gateway/mcp/jsonrpc.hpp"
+#include "gateway/ports/server_link.hpp"
+#include "gateway/servers/exchange.hpp"
+
+namespace sallyport::gateway::servers {
+
+// Where a text came from. An HTTP answer belongs to its POST: there an error without an id is that POST's error.
+struct Origin {
+  Exchange* exchange = nullptr;
+};
+
+class Conversation {
+ public:
+  // `first_id`: somewhere far from what a server would answer by luck.
+  Conversation(asio::any_io_executor loop, std::string server, ServerEvents& events, json::Limits limits,
+               std::int64_t first_id);
+
+  std::shared_ptr<Exchange> open(std::string method);
+  // Ends it. If it was sent and had no answer, one that comes later still counts for its operation.
+  void close(Exchange& exchange);
+
+  enum class Taken : std::uint8_t {
+    message,  // one or more messages, dealt with
+    noise,    // no message
+  };
+  // One text of the server. What has to be sent back is appended to `replies`.
+  Taken receive(std::string text, Origin origin, std::vector<std::string>& replies);
+  // A text too long to be read: if it can be seen which call it would have answered, that call is lost.
+  void overlong(std::string_view head, std::string_view tail);
+  // For transports that know which exchange something belongs to: as if the server had answered so.
+  void settle(Exchange& exchange, ServerAnswer answer);
+  // Its answer would still count, be it late.
+  [[nodiscard]] bool waiting(const Exchange& exchange) const;
+  // The connection is gone: all that is open ends, lost if a byte may have left.
+  void fail_all(const std::string& reason);
+
+  void set_batches(bool allowed) { batches_ = allowed; }
+  [[nodiscard]] std::size_t open_count() const { return open_.size(); }
+  [[nodiscard]] std::string hint() const;  // an error of the server that named no call; empty: none
+
+ private:
+  struct GivenUp {
+    std::string operation;
+    int attempt;
+  };
+  void on_message(const mcp::Message& message, Origin origin, std::vector<std::string>& replies);
+  void on_answer(const mcp::Message& message, Origin origin);
+  void on_fault(const mcp::IncomingFault& fault);
+  void on_notification(const mcp::Message& message);
+  void on_progress(const mcp::Message& message);
+  void unknown_answer(std::string_view id);
+  void lose(std::int64_t id, std::string detail);
+
+  asio::any_io_executor loop_;
+  std::string server_;
+  ServerEvents& events_;
+  json::Limits limits_;
+  std::int64_t next_id_;
+  bool batches_ = false;
+  std::map<std::int64_t, std::shared_ptr<Exchange>> open_;
+  std::map<std::int64_t, GivenUp> given_up_;  // bounded; the oldest go first
+  std::uint64_t unknown_answers_ = 0;
+  std::string last_error_without_id_;
+};
+
+// The top-level integer `id` of a JSON object of which only the beginning and the end are at hand; for messages that
+// are refused unread.
+[[nodiscard]] std::optional<std::int64_t> find_id(std::string_view head, std::string_view tail);
+
+}  // namespace sallyport::gateway::servers

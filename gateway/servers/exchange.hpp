@@ -1,0 +1,53 @@
+// Exchange: one request of ours to a server, until it is answered or given up. Internal to servers; lives on the loop.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "gateway/base/signal.hpp"
+#include "gateway/ports/server_link.hpp"
+
+namespace sallyport::gateway::servers {
+
+struct Exchange {
+  Exchange(const asio::any_io_executor& loop, std::int64_t number)
+      : id(number), token(std::to_string(number)), answer(loop) {}
+  std::int64_t id;    // JSON-RPC id and progress token on this leg; never used twice on a connection
+  std::string token;  // the same as text
+  std::string method;
+  std::string operation;  // of a permitted call; empty for everything else
+  int attempt = 1;
+  std::function<void(std::string_view)> progress;
+  std::optional<double> last_progress;
+  // Any byte of it may have left. Set by the transport before it hands out the first one, never reset.
+  bool sent = false;
+  // Given up before a byte left: the transport must not send it any more.
+  bool withdrawn = false;
+  bool given_up = false;  // nobody waits for its answer any more
+  OneShot<ServerAnswer> answer;
+};
+
+[[nodiscard]] inline ServerAnswer not_sent_answer(std::string detail) {
+  ServerAnswer answer;
+  answer.kind = ServerAnswer::Kind::not_sent;
+  answer.detail = std::move(detail);
+  return answer;
+}
+
+[[nodiscard]] inline ServerAnswer lost_answer(std::string detail) {
+  ServerAnswer answer;
+  answer.kind = ServerAnswer::Kind::lost;
+  answer.sent = true;
+  answer.detail = std::move(detail);
+  return answer;
+}
+
+// What is known of an exchange that ends without an answer.
+[[nodiscard]] inline ServerAnswer unanswered(const Exchange& exchange, std::string detail) {
+  return exchange.sent ? lost_answer(std::move(detail)) : not_sent_answer(std::move(detail));
+}
+
+}  // namespace sallyport::gateway::servers

@@ -1,0 +1,276 @@
+// What comes back over HTTP: JSON, event streams, refusals, and the server's own stream.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "gateway/base/log.hpp"
+#include "gateway/net/sse.hpp"
+#include "gateway/servers/http_link.hpp"
+#include "schemas/core/encoding.hpp"
+
+namespace sallyport::gateway::servers {
+namespace {
+
+constexpr std::size_t kMaxRefusal = 64U << 10;
+constexpr std::size_t kExcerpt = 300;
+constexpr int kFruitlessResumes = 5;
+constexpr std::chrono::seconds kTurn{1};
+constexpr std::chrono::seconds kRefusalWait{10};
+constexpr std::chrono::seconds kHeadWait{30};
+
+std::string excerpt(std::string_view body) {
+  const std::size_t end = std::min(body.size(), kExcerpt);
+  return body.empty() ? "" : fmt::format(": {}", visible(body.substr(0, end)));
+}
+
+bool holds_word(std::string_view text, std::string_view word) {
+  const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
+  return !std::ranges::search(text, word, same).empty();
+}
+
+// The server speaks a content coding that we did not ask for and cannot read.
+std::optional<std::string> coded(const HttpHeaders& headers) {
+  const auto coding = headers.get("Content-Encoding");
+  if (!coding || coding->empty() || *coding == "identity") return std::nullopt;
+  return fmt::format("the server's answer is encoded as `{}`, though identity was asked for", visible(*coding));
+}
+
+}  // namespace
+
+asio::awaitable<void> HttpLink::take_answer(ExchangePtr exchange, HttpClientResponse& response, Deadline deadline) {
+  const int status = response.status();
+  const std::string type = media_type(response.headers().get("Content-Type").value_or(""));
+  if (status >= 300) {
+    co_await take_refusal(exchange, response);
+  } else if (const auto coding = coded(response.headers())) {
+    conversation_.settle(*exchange, lost_answer(*coding));
+  } else if (type == "text/event-stream") {
+    co_await take_events(exchange, response, deadline);
+  } else if (type == "application/json") {
+    co_await take_json(exchange, response, deadline);
+  } else {
+    const Deadline soon = earlier(deadline, Deadline::after(kRefusalWait));
+    const Result<std::string> body = co_await response.read_all(kMaxRefusal, soon);
+    const std::string shown = body ? excerpt(*body) : "";
+    ServerAnswer answer =
+        lost_answer(fmt::format("HTTP {} with {} instead of an answer{}", status,
+                                type.empty() ? "no content type" : "content type " + visible(type), shown));
+    answer.http_status = status;
+    conversation_.settle(*exchange, std::move(answer));
+  }
+}
+
+// One piece of a body. While somebody waits the call's deadline rules; after that the answer is still evidence for
+// an operation whose outcome is unknown, so it is read on for a while.
+asio::awaitable<Result<std::string>> HttpLink::read_piece(ExchangePtr exchange, HttpClientResponse& response,
+                                                          Deadline deadline, Deadline& late_until) {
+  for (;;) {
+    const bool late = exchange && (exchange->given_up || deadline.passed());
+    if (late && late_until.is_never()) {
+      const bool room = late_streams_ < context_->options.late_streams;
+      late_until = room ? Deadline::after(context_->options.late_keep) : Deadline::at({});
+    }
+    if (late_until.passed() || closing_) co_return fail(ErrorCode::timeout, "the answer did not come in time");
+    if (late) ++late_streams_;
+    Result<std::string> piece = co_await response.read_some(Deadline::after(kTurn));
+    if (late) --late_streams_;
+    if (piece || piece.error().code != ErrorCode::timeout) co_return piece;
+  }
+}
+
+asio::awaitable<void> HttpLink::take_json(ExchangePtr exchange, HttpClientResponse& response, Deadline deadline) {
+  std::string body;
+  Deadline late_until;
+  for (;;) {
+    const Result<std::string> piece = co_await read_piece(exchange, response, deadline, late_until);
+    if (!piece) {
+      conversation_.settle(*exchange, lost_answer(piece.error().message));
+      co_return;
+    }
+    if (piece->empty()) break;
+    if (body.size() + piece->size() > message_limit()) {
+      response.close();
+      conversation_.settle(*exchange, lost_answer(fmt::format("the server's answer is over the limit of {} bytes",
+                                                              context_->limits.result_bytes)));
+      co_return;
+    }
+    body += *piece;
+  }
+  std::string shown = excerpt(body);
+  take_text(std::move(body), exchange);
+  if (conversation_.waiting(*exchange)) {
+    conversation_.settle(*exchange, lost_answer("the server's reply holds no answer to this request" + shown));
+  }
+}
+
+void HttpLink::take_text(std::string text, const ExchangePtr& exchange) {
+  std::vector<std::string> replies;
+  const std::string shown = text.substr(0, 200);
+  const auto taken = conversation_.receive(std::move(text), {exchange.get()}, replies);
+  if (taken == Conversation::Taken::noise) log::warning("server.noise", {{"server", id()}, {"text", shown}});
+  for (std::string& reply : replies) send_note(std::move(reply), true);
+}
+
+asio::awaitable<std::string> HttpLink::read_events(ExchangePtr exchange, HttpClientResponse& response,
+                                                   Deadline deadline, StreamState& state) {
+  SseReader reader(message_limit());
+  std::vector<SseEvent> events;
+  Deadline late_until;
+  Deadline after_answer;
+  for (;;) {
+    if (exchange && !conversation_.waiting(*exchange)) {
+      // The stream should end now; waited for shortly, so that the connection can be used again.
+      if (after_answer.is_never()) after_answer = Deadline::after(kTurn);
+      const Result<std::string> rest = co_await response.read_some(after_answer);
+      if (!rest || rest->empty()) co_return std::string();
+      continue;
+    }
+    const Result<std::string> piece = co_await read_piece(exchange, response, deadline, late_until);
+    if (!piece) co_return piece.error().message;
+    if (piece->empty()) co_return std::string("the stream ended before the answer");
+    events.clear();
+    const Status read = reader.feed(*piece, events);
+    state.retry_ms = reader.retry_ms();
+    for (SseEvent& event : events) {
+      if (event.id) state.last_event_id = *event.id;
+      ++state.events;
+      if (event.data.empty() || (!event.event.empty() && event.event != "message")) continue;
+      take_text(std::move(event.data), exchange);
+    }
+    if (!read) {
+      state.refused = true;
+      response.close();
+      co_return fmt::format("the server's answer is over the limit of {} bytes", context_->limits.result_bytes);
+    }
+  }
+}
+
+asio::awaitable<void> HttpLink::take_events(ExchangePtr exchange, HttpClientResponse& response, Deadline deadline) {
+  StreamState state;
+  std::string broken = co_await read_events(exchange, response, deadline, state);
+  response.close();
+  int fruitless = 0;
+  // Reading a stream on is not repeating a call: the server was given the request once.
+  while (conversation_.waiting(*exchange) && !exchange->given_up && !state.last_event_id.empty() && !state.refused &&
+         !deadline.passed() && !closing_ && fruitless < kFruitlessResumes) {
+    const std::size_t before = state.events;
+    broken = co_await resume(exchange, deadline, state);
+    fruitless = state.events > before ? 0 : fruitless + 1;
+  }
+  if (conversation_.waiting(*exchange)) conversation_.settle(*exchange, lost_answer(broken));
+}
+
+asio::awaitable<std::string> HttpLink::resume(ExchangePtr exchange, Deadline deadline, StreamState& state) {
+  const Millis most = context_->options.stream_retry_most;
+  const Millis first = context_->options.stream_retry_first;
+  const Millis pause =
+      state.retry_ms
+          ? std::min(Millis(static_cast<std::int64_t>(std::min<std::uint64_t>(*state.retry_ms, 3'600'000))), most)
+          : first;
+  const Deadline after_pause = earlier(deadline, Deadline::after(pause));
+  co_await sleep_until(after_pause);
+  Result<HttpClientRequest> request = co_await this->request("GET", {}, deadline);
+  if (!request) co_return request.error().message;
+  request->headers.set("Last-Event-ID", state.last_event_id);
+  const Deadline head = earlier(deadline, Deadline::after(kHeadWait));
+  Result<HttpClientResponse> response = co_await send(std::move(*request), head);
+  if (!response) co_return "the stream broke and could not be resumed: " + response.error().message;
+  const std::string type = media_type(response->headers().get("Content-Type").value_or(""));
+  if (response->status() != 200 || type != "text/event-stream") {
+    state.refused = true;
+    co_return fmt::format("the stream broke and the server does not resume it (HTTP {})", response->status());
+  }
+  std::string broken = co_await read_events(exchange, *response, deadline, state);
+  response->close();
+  co_return broken;
+}
+
+// ---- refusals
+
+bool HttpLink::lost_session(int status, std::string_view body) const {
+  if (session_.empty()) return false;
+  // 404 is what the specification says; some servers answer 400 and say it in words.
+  return status == 404 || (status == 400 && holds_word(body, "session"));
+}
+
+asio::awaitable<void> HttpLink::take_refusal(ExchangePtr exchange, HttpClientResponse& response) {
+  Result<std::string> body = co_await response.read_all(kMaxRefusal, Deadline::after(kRefusalWait));
+  const int status = response.status();
+  const std::string text = body ? std::move(*body) : std::string();
+  const bool session_gone = lost_session(status, text);
+  if (status == 401 || status == 403) headers_.forget();
+  ServerAnswer answer = refusal(*exchange, status, text, response.headers());
+  if (session_gone) answer.detail += "; the server has lost the session, a new one begins with the next call";
+  conversation_.settle(*exchange, std::move(answer));
+  if (session_gone) end_session("it has lost the session");
+}
+
+// An answered error: the body's own, if it is a JSON-RPC error of this request, else one that says what came.
+ServerAnswer HttpLink::refusal(const Exchange& exchange, int status, std::string body, const HttpHeaders& headers) {
+  ServerAnswer answer;
+  answer.kind = ServerAnswer::Kind::error;
+  answer.sent = true;
+  answer.http_status = status;
+  answer.detail = fmt::format("HTTP {} {}", status, reason_phrase(status));
+  if (const auto location = headers.get("Location"); location && status < 400) {
+    answer.detail +=
+        fmt::format(", to {} (redirects are not followed: put the right URL into the config)", visible(*location));
+  }
+  auto incoming = mcp::parse_incoming(body, {.bytes = kMaxRefusal, .depth = context_->limits.depth}, false);
+  if (incoming) {
+    const mcp::Message& message = incoming->messages.front();
+    const bool ours = message.id == exchange.token || message.id == "null";
+    if (message.kind == mcp::Message::Kind::error_response && ours) {
+      answer.document = message.document;
+      answer.error = message.error;
+      return answer;
+    }
+  }
+  auto made =
+      json::Document::parse(fmt::format(R"({{"code":{},"message":{}}})", status, quote(answer.detail + excerpt(body))));
+  if (!made) return lost_answer(answer.detail);
+  answer.document = std::make_shared<const json::Document>(std::move(*made));
+  answer.error = answer.document->root();
+  return answer;
+}
+
+// ---- the server's own stream
+
+asio::awaitable<void> HttpLink::listen(Self self) {
+  const PoolOptions& options = self->context_->options;
+  Millis pause = options.stream_retry_first;
+  StreamState state;
+  while (self->state_ == State::up && !self->closing_) {
+    Result<HttpClientRequest> request = co_await self->request("GET", {}, Deadline::after(kHeadWait));
+    if (!request) co_return;
+    if (!state.last_event_id.empty()) request->headers.set("Last-Event-ID", state.last_event_id);
+    Result<HttpClientResponse> response = co_await self->send(std::move(*request), Deadline::after(kHeadWait));
+    if (response && !self->closing_) {
+      const int status = response->status();
+      const std::string type = media_type(response->headers().get("Content-Type").value_or(""));
+      if (status == 404 && !self->session_.empty()) {
+        self->end_session("it has lost the session");
+        co_return;
+      }
+      // 405: it has no such stream. Other refusals will not change by asking again.
+      if (status >= 300 && status < 500 && status != 429) co_return;
+      if (status == 200 && type != "text/event-stream") co_return;
+      if (status == 200) {
+        const std::size_t before = state.events;
+        self->stream_ = &*response;
+        co_await self->read_events(nullptr, *response, Deadline::never(), state);
+        self->stream_ = nullptr;
+        if (state.events > before) pause = options.stream_retry_first;
+      }
+    }
+    const Millis asked(static_cast<std::int64_t>(std::min<std::uint64_t>(state.retry_ms.value_or(0), 3'600'000)));
+    const Deadline next = Deadline::after(std::clamp(asked, pause, options.stream_retry_most));
+    pause = std::min(pause * 2, options.stream_retry_most);
+    while (!self->closing_ && self->state_ == State::up && !next.passed()) {
+      co_await self->changed_.wait(next);
+    }
+  }
+}
+
+}  // namespace sallyport::gateway::servers

@@ -1,0 +1,118 @@
+// Link: what a stdio child and an HTTP endpoint have in common as ServerLinks: one request at a time goes from begin()
+// to exactly one ServerAnswer, whatever the transport, the deadline and the canceller do. Internal to servers.
+//
+// Lifetime: shared; background tasks of a link hold it and end soon after close() or abandon(), one of which the owner
+// (the pool) always calls. Lives on the loop.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "gateway/base/clock.hpp"
+#include "gateway/base/task_group.hpp"
+#include "gateway/base/workers.hpp"
+#include "gateway/net/tls.hpp"
+#include "gateway/ports/server_link.hpp"
+#include "gateway/ports/settings.hpp"
+#include "gateway/servers/conversation.hpp"
+#include "gateway/servers/environment.hpp"
+#include "gateway/servers/pool_options.hpp"
+
+namespace sallyport::gateway::servers {
+
+// What all links of a pool share.
+struct LinkContext {
+  LinkContext(asio::any_io_executor executor, std::shared_ptr<ServerEvents> to, Workers& pool, Entropy& random)
+      : loop(executor), tasks(std::move(executor)), events(std::move(to)), workers(pool), entropy(random) {}
+  asio::any_io_executor loop;
+  TaskGroup tasks;
+  std::shared_ptr<ServerEvents> events;  // the pool's own, which outlives every link
+  Workers& workers;
+  Entropy& entropy;
+  LimitSettings limits;
+  PoolOptions options;
+  Environment environment;                                       // of ours, what children may see
+  std::string version;                                           // ours
+  std::map<std::string, std::shared_ptr<TlsClientContext>> tls;  // by CA file; empty: the system's store
+};
+
+class Link : public ServerLink, public std::enable_shared_from_this<Link> {
+ public:
+  Link(std::shared_ptr<LinkContext> context, const ServerSettings& settings);
+
+  // Connects and shakes hands; errors are RetryClass::not_sent. Afterwards the link is up, or it has to be closed.
+  virtual asio::awaitable<Status> start(Deadline deadline) = 0;
+  // Ends in good order; returns when all is gone, at the latest soon after the deadline.
+  virtual asio::awaitable<void> close(Deadline deadline) = 0;
+  virtual void abandon() noexcept = 0;  // at once, without waiting; for the end of the process
+
+  asio::awaitable<ServerAnswer> call(PermittedCall permit, CallControl control) final;
+  asio::awaitable<ServerAnswer> relay(std::string method, std::string params_raw, CallControl control) final;
+  asio::awaitable<Result<ToolListing>> list_tools(Deadline deadline) final;
+  [[nodiscard]] const ServerInfo& info() const final { return info_; }
+  [[nodiscard]] bool alive() const final { return state_ == State::up; }
+
+  [[nodiscard]] std::size_t open_calls() const { return conversation_.open_count(); }
+  [[nodiscard]] Deadline::Clock::time_point last_used() const { return last_used_; }
+  [[nodiscard]] const std::string& name() const { return settings_.id; }
+  [[nodiscard]] bool is_child() const { return settings_.transport == ServerSettings::Transport::stdio; }
+  [[nodiscard]] Millis call_timeout() const { return settings_.timeout; }
+  void touch() { last_used_ = Deadline::Clock::now(); }
+  // Why it is no longer up; empty as long as it is.
+  [[nodiscard]] const std::string& end_reason() const { return end_reason_; }
+  // The end was no fault of the server (we closed it, or it only lost the session).
+  [[nodiscard]] bool ended_well() const { return ended_well_; }
+  // Called once, when it is no longer up.
+  void on_end(std::function<void()> callback) { on_end_ = std::move(callback); }
+
+ protected:
+  enum class State : unsigned char { starting, up, ended };
+  struct Outgoing {
+    std::string text;
+    std::string idempotency_header;  // transports without headers drop it
+    Deadline deadline;
+    bool starts_session = false;  // `initialize`
+  };
+  // Hands the request to the transport. What becomes of it is told through the exchange, at once or later.
+  virtual void begin(std::shared_ptr<Exchange> exchange, Outgoing outgoing) = 0;
+  // For notifications and answers to the server; urgent ones overtake what waits.
+  virtual void send_note(std::string text, bool urgent) = 0;
+
+  asio::awaitable<ServerAnswer> initialize(Deadline deadline);
+  Status accept_initialize(const ServerAnswer& answer);  // to state up; notifications/initialized is sent by the caller
+  // To state ended: everything open ends. The first reason stays.
+  void finish(const std::string& reason, bool well);
+  // To state ended for new requests; what is open goes on until finish().
+  void retire(const std::string& reason);
+
+  [[nodiscard]] const std::string& id() const { return settings_.id; }
+  [[nodiscard]] std::size_t message_limit() const;  // of a text of the server
+  [[nodiscard]] const ServerSettings& settings() const { return settings_; }
+
+  std::shared_ptr<LinkContext> context_;
+  Conversation conversation_;
+  State state_ = State::starting;
+
+ private:
+  class OpenRequest;
+  struct Request {
+    std::string method;
+    std::function<std::string(const Exchange&)> params;
+    std::string operation;
+    int attempt = 1;
+    std::string idempotency_header;
+  };
+  asio::awaitable<ServerAnswer> run(Request request, CallControl control);
+  ServerAnswer give_up(Exchange& exchange, const std::string& why);
+
+  ServerSettings settings_;
+  ServerInfo info_;
+  Deadline::Clock::time_point last_used_ = Deadline::Clock::now();
+  std::string end_reason_;
+  bool ended_well_ = false;
+  std::function<void()> on_end_;
+};
+
+}  // namespace sallyport::gateway::servers

@@ -1,0 +1,42 @@
+// PoolEvents: what links report, on its way to the rest of the gateway: list changes told once per quiet time, log
+// messages within a rate, nothing after the pool's end. Internal to servers; lives on the loop.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "gateway/base/task_group.hpp"
+#include "gateway/ports/server_link.hpp"
+#include "schemas/core/time.hpp"
+
+namespace sallyport::gateway::servers {
+
+class PoolEvents final : public ServerEvents, public std::enable_shared_from_this<PoolEvents> {
+ public:
+  PoolEvents(asio::any_io_executor loop, ServerEvents& target, Millis quiet)
+      : tasks_(std::move(loop)), target_(&target), quiet_(quiet) {}
+  void mute() {
+    target_ = nullptr;
+    tasks_.cancel();
+  }
+  void on_tools_changed(const std::string& server) override;
+  void on_state(const ServerStatus& status) override;
+  void on_late_answer(LateAnswer late) override;
+  void on_log(const std::string& server, std::string_view params_raw) override;
+
+ private:
+  struct Rate {
+    double tokens = 0;
+    Deadline::Clock::time_point refilled;
+    std::uint64_t dropped = 0;
+  };
+  static asio::awaitable<void> tell_changed(std::shared_ptr<PoolEvents> self, std::string server);
+  TaskGroup tasks_;
+  ServerEvents* target_;
+  Millis quiet_;
+  std::map<std::string, bool> change_pending_;
+  std::map<std::string, Rate> rates_;
+};
+
+}  // namespace sallyport::gateway::servers

@@ -1,0 +1,33 @@
+// ToolPages: the answers to `tools/list`, page by page, until the last one or a bound. A server whose cursor does not
+// advance does not hold us (its tools so far count). Pure.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "gateway/ports/server_link.hpp"
+
+namespace sallyport::gateway::servers {
+
+class ToolPages {
+ public:
+  ToolPages(std::string server, std::size_t max_tools, std::size_t max_pages)
+      : server_(std::move(server)), max_tools_(max_tools), max_pages_(max_pages) {}
+  [[nodiscard]] bool done() const { return done_; }
+  [[nodiscard]] std::string next_params() const;
+  // An error of the server on the first page, or no answer, is an error of the whole; later pages likewise.
+  Status take(ServerAnswer answer);
+  [[nodiscard]] ToolListing finish();
+
+ private:
+  void cut(std::string_view reason);
+  std::string server_;
+  std::size_t max_tools_;
+  std::size_t max_pages_;
+  std::set<std::string, std::less<>> seen_;  // cursors, as raw tokens
+  std::string cursor_;                       // raw token of the next page; empty: the first
+  bool done_ = false;
+  ToolListing listing_;
+};
+
+}  // namespace sallyport::gateway::servers

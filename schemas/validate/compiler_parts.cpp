@@ -84,7 +84,9 @@ Status Compiler::number(Sub& sub, const KeywordValues& keywords) {
   if (part.multiple_of != kNone) {
     const auto& step = program_->decimals[part.multiple_of];
     if (step.is_zero() || step.negative()) {
-      return fail_at(ErrorCode::invalid, keywords[Keyword::multiple_of], "`multipleOf` must be more than 0");
+      return fail_at(
+          ErrorCode::invalid, keywords[Keyword::multiple_of],
+          fmt::format("`multipleOf` must be more than 0, not {}", cut(keywords[Keyword::multiple_of].raw())));
     }
   }
   if (draft4) {

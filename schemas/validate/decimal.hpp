@@ -22,6 +22,7 @@ class Decimal {
   [[nodiscard]] std::optional<std::int64_t> small() const {
     return small_;
   }  // the value, where it has at most 18 digits
+  [[nodiscard]] std::size_t digits() const { return digits_.size(); }
   // -1, 0 or 1.
   [[nodiscard]] int compare(const Decimal& other) const;
   // Whether this is an integer multiple of `divisor`, which is not zero.

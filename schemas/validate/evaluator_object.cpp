@@ -10,10 +10,15 @@ namespace {
 constexpr std::size_t kFewNames = 8;
 constexpr std::uint32_t kBits = 64;
 
+// Most names differ in length or in their first byte; only the rest is worth a call.
+bool equal(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && (a.empty() || (a.front() == b.front() && a.back() == b.back() && a == b));
+}
+
 const Name* find_name(std::span<const Name> names, std::string_view text) {
   if (names.size() <= kFewNames) {
     for (const Name& name : names) {
-      if (name.text == text) return &name;
+      if (equal(name.text, text)) return &name;
     }
     return nullptr;
   }
@@ -22,7 +27,8 @@ const Name* find_name(std::span<const Name> names, std::string_view text) {
 }
 
 bool has_word(std::span<const std::string_view> words, std::string_view text) {
-  if (words.size() <= kFewNames) return std::ranges::find(words, text) != words.end();
+  if (words.size() <= kFewNames)
+    return std::ranges::any_of(words, [&](std::string_view word) { return equal(word, text); });
   return std::ranges::binary_search(words, text, ByLength());
 }
 

@@ -32,7 +32,9 @@ class Exact {
   std::optional<Decimal> decimal_;
 };
 
-// Equal for equal values, as far down as their children; what is deeper is told apart by comparing.
+// Equal for equal values, whatever the order of members; what lies deeper is told apart by comparing.
+constexpr int kHashLevels = 8;
+
 std::uint64_t mix(std::uint64_t hash, std::string_view bytes) {
   for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
   return hash;
@@ -55,10 +57,11 @@ std::uint64_t scalar_hash(json::Value value) {
   }
 }
 
-std::uint64_t shallow_hash(json::Value value) {
+std::uint64_t hash_of(json::Value value, int levels) {
   std::uint64_t hash = scalar_hash(value);
-  for (const json::Value element : value.elements()) hash = hash * 31 + scalar_hash(element);
-  for (const auto [key, child] : value.members()) hash += (scalar_hash(key) | 1) * scalar_hash(child);
+  if (levels == 0) return hash;
+  for (const json::Value element : value.elements()) hash = hash * 31 + hash_of(element, levels - 1);
+  for (const auto [key, child] : value.members()) hash += (scalar_hash(key) | 1) * hash_of(child, levels - 1);
   return hash;
 }
 
@@ -69,6 +72,11 @@ bool Evaluator::number(const Sub& sub, const NumberPart& part, json::Value value
     stop_at_ = value;
     stop(Stop::number);
     return false;
+  }
+  // Long division of long numbers is work.
+  constexpr std::size_t kLong = 18;
+  if (part.multiple_of != kNone && value.number().size() > kLong) {
+    if (!step(value.number().size() + program_.decimals[part.multiple_of].digits() * 2)) return false;
   }
   Exact exact(value);
   bool ok = true;
@@ -207,7 +215,8 @@ bool Evaluator::unique(const Sub& sub, json::Value value) {
   if (!step(value.raw().size() / 16)) return false;
   std::vector<Hashed> hashed;
   hashed.reserve(value.size());
-  for (const json::Value element : value.elements()) hashed.push_back({shallow_hash(element), hashed.size(), element});
+  for (const json::Value element : value.elements())
+    hashed.push_back({hash_of(element, kHashLevels), hashed.size(), element});
   std::ranges::sort(
       hashed, [](const Hashed& a, const Hashed& b) { return a.hash != b.hash ? a.hash < b.hash : a.place < b.place; });
   for (std::size_t i = 0; i < hashed.size(); ++i) {

@@ -77,6 +77,10 @@ std::string plural(std::uint64_t count, std::string_view one) {
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
 }
 
+std::string plural(std::string_view count, std::string_view one) {
+  return fmt::format("{} {}{}", count, one, count == "1" ? "" : "s");
+}
+
 bool under(std::string_view place, std::string_view pointer) {
   return place.starts_with(pointer) && (place.size() == pointer.size() || place[pointer.size()] == '/');
 }
@@ -245,17 +249,17 @@ std::string Explainer::size_message(const RawFault& fault) const {
   const std::string expected = limit ? cut(limit.raw()) : std::string();
   switch (fault.keyword) {
     case Keyword::min_length:
-      return fmt::format("expected at least {} characters, got {}", expected, fault.a);
+      return fmt::format("expected at least {}, got {}", plural(expected, "character"), fault.a);
     case Keyword::max_length:
-      return fmt::format("expected at most {} characters, got {}", expected, fault.a);
+      return fmt::format("expected at most {}, got {}", plural(expected, "character"), fault.a);
     case Keyword::min_items:
-      return fmt::format("expected at least {} elements, got {}", expected, fault.a);
+      return fmt::format("expected at least {}, got {}", plural(expected, "element"), fault.a);
     case Keyword::max_items:
-      return fmt::format("expected at most {} elements, got {}", expected, fault.a);
+      return fmt::format("expected at most {}, got {}", plural(expected, "element"), fault.a);
     case Keyword::min_properties:
-      return fmt::format("expected at least {} members, got {}", expected, fault.a);
+      return fmt::format("expected at least {}, got {}", plural(expected, "member"), fault.a);
     case Keyword::max_properties:
-      return fmt::format("expected at most {} members, got {}", expected, fault.a);
+      return fmt::format("expected at most {}, got {}", plural(expected, "member"), fault.a);
     case Keyword::unique_items:
       return fmt::format("expected different elements, but {} and {} (counting from 0) are equal", fault.a, fault.b);
     case Keyword::contains:
@@ -299,9 +303,10 @@ std::vector<std::string> Explainer::declared(const RawFault& fault) const {
     if (names.size() < kKnownNames && std::ranges::find(names, name) == names.end()) names.emplace_back(name);
   };
   const Sub& sub = program_.subs[fault.sub];
-  if (sub.object != kNone) {
-    for (const Name& name : Program::slice(program_.names, program_.objects[sub.object].names)) {
-      if (name.sub != kNone && !program_.subs[name.sub].never) add(name.text);
+  const json::Value properties = stated(fault, Keyword::properties);
+  if (properties && properties.is_object()) {
+    for (const auto [key, schema] : properties.members()) {
+      if (!schema.is_bool() || schema.boolean()) add(NameText(key).view());
     }
   }
   if (names.empty() && sub.name_table != kNone) {  // unevaluatedProperties: what is declared in place

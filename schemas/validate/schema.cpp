@@ -1,5 +1,7 @@
 #include "schemas/validate/schema.hpp"
 
+#include <algorithm>
+
 #include "schemas/validate/compiler.hpp"
 #include "schemas/validate/evaluator.hpp"
 #include "schemas/validate/explain.hpp"
@@ -11,7 +13,7 @@ Result<Schema> Schema::compile(json::Value schema, const CompileOptions& options
     if (const auto mark = schema.ambiguity()) {
       constexpr std::string_view kWhat[] = {"a member stands twice",
                                             "two members differ only by case, width or normalisation",
-                                            "a number that is not the same for every reader"};
+                                            "a number that no double comes near, or with more than 1,024 characters"};
       const auto prefix = schema.pointer().size();
       const auto place = mark->pointer.substr(std::min(prefix, mark->pointer.size()));
       return fail(ErrorCode::invalid, "at " + (place.empty() ? std::string("the root") : place) + ": " +
@@ -43,7 +45,13 @@ Verdict Schema::validate(json::Value instance, std::span<const std::string> reda
   verdict.steps += slow.steps();
   for (const auto* all : {&slow.lookalikes(), &slow.faults()}) {
     for (const RawFault& fault : *all) {
-      if (verdict.faults.size() < Evaluator::kMaxFaults) verdict.faults.push_back(explainer.explain(fault));
+      if (verdict.faults.size() == Evaluator::kMaxFaults) break;
+      SchemaFault explained = explainer.explain(fault);
+      // Several subschemas may say the same of one place; once is enough.
+      const bool said = std::ranges::any_of(verdict.faults, [&](const SchemaFault& other) {
+        return other.instance == explained.instance && other.message == explained.message;
+      });
+      if (!said) verdict.faults.push_back(std::move(explained));
     }
   }
   // The quick pass stops early, so only the slow one can meet a bound; what it found so far stands.

@@ -40,7 +40,8 @@ bool authority(std::string_view text, bool international) {
     host = text.substr(1, end - 1);
     port = text.substr(end + 1);
     if (!port.empty() && port.front() != ':') return false;
-    const bool future = host.starts_with('v') && host.find('.') != host.npos && made_of(host, ":", false);
+    const bool future =
+        (host.starts_with('v') || host.starts_with('V')) && host.find('.') != host.npos && made_of(host, ":", false);
     if (!future && !has_format(Format::ipv6, host)) return false;
     host = {};
   } else if (const auto colon = text.find(':'); colon != text.npos) {
@@ -73,7 +74,7 @@ bool expression(std::string_view text) {
     }
     const bool ok =
         std::ranges::all_of(name, [](char c) { return letter(c) || digit(c) || c == '_' || c == '.' || c == '%'; });
-    if (name.empty() || !ok) return false;
+    if (name.empty() || !ok || name.front() == '.' || name.back() == '.' || name.find("..") != name.npos) return false;
     if (comma == text.npos) return true;
     text.remove_prefix(comma + 1);
   }
@@ -109,11 +110,10 @@ bool is_uri_template(std::string_view text) {
   while (!text.empty()) {
     const auto open = text.find('{');
     const auto literal = text.substr(0, open);
-    constexpr std::string_view kNever = "\"'<>\\^`| }";
+    constexpr std::string_view kNever = "\"<>\\^`| }";
     for (std::size_t i = 0; i < literal.size(); ++i) {
-      if (static_cast<unsigned char>(literal[i]) < 0x20 ||
-          (literal[i] != '\'' && kNever.find(literal[i]) != kNever.npos))
-        return false;
+      const auto c = static_cast<unsigned char>(literal[i]);
+      if (c < 0x20 || c == 0x7F || kNever.find(literal[i]) != kNever.npos) return false;
       if (literal[i] == '%' && (i + 2 >= literal.size() || !hex(literal[i + 1]) || !hex(literal[i + 2]))) return false;
     }
     if (open == text.npos) return true;

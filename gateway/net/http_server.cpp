@@ -46,7 +46,8 @@ asio::awaitable<void> HttpServer::State::serve(std::shared_ptr<State> state, std
     co_await connection.run();
     co_return;
   }
-  log::warning("http.connections_full", {{"server", state->shared->name}, {"open", state->connections.size()}});
+  log::warning("http.connections_full",
+               {{"server", state->shared->name}, {"bound", state->shared->limits.connections}});
   HttpFault fault(503, "too many connections: try again later");
   co_await connection.refuse(std::move(fault));
   co_await connection.linger();

@@ -8,6 +8,7 @@
 #include <boost/url/parse.hpp>
 #include <boost/url/url_view.hpp>
 #include <cctype>
+#include <charconv>
 
 namespace sallyport::gateway {
 namespace {
@@ -77,8 +78,11 @@ Result<Url> parse_url(std::string_view text) {
   url.host = std::move(*host);
   url.port = default_port(url.scheme);
   if (view.has_port() && !view.port().empty()) {
-    url.port = view.port_number();
-    if (url.port == 0) return fail(ErrorCode::invalid, fmt::format("`{}`: the port must be 1 to 65535", text));
+    const std::string_view digits(view.port().data(), view.port().size());
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), url.port);
+    if (error != std::errc() || end != digits.data() + digits.size() || url.port == 0) {
+      return fail(ErrorCode::invalid, fmt::format("`{}`: the port must be 1 to 65535", text));
+    }
   }
   const auto target = view.encoded_target();
   url.target.assign(target.data(), target.size());

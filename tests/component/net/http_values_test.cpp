@@ -76,7 +76,7 @@ TEST(CheckOrigin, RefusesRebindingAndForeignPages) {
   for (const char* host :
        {"evil.example:8720", "localhost.evil.example", "127.0.0.1.evil.example", "gate.example", "gate.example:84431",
         "", ":8720", "[::1", "[::1]x", "localhost:", "localhost:99999", "localhost:80:80", "evil@localhost"}) {
-    EXPECT_EQ(ok({{"Host", host}}), std::string_view(host) == "localhost:") << host;
+    EXPECT_FALSE(ok({{"Host", host}})) << host;
   }
   EXPECT_FALSE(ok({}));
   EXPECT_FALSE(ok({{"Host", "localhost"}, {"Host", "localhost"}}));

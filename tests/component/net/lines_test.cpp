@@ -6,6 +6,7 @@
 namespace sallyport::gateway {
 namespace {
 
+using std::string_literals::operator""s;
 using testing::Loop;
 using testing::soon;
 
@@ -25,10 +26,9 @@ std::string split(std::string_view first, std::string_view second, std::size_t m
 }
 
 TEST(LineSplitter, GivesTheSameLinesHoweverTheBytesAreCut) {
-  const std::string text("a\r\n\r\n\nbc\rd\n12345678\n12345678\r\n123456789\n1234567890123\r\nx\0y\nhalf", 61);
+  const std::string text = "a\r\n\r\n\nbc\rd\n12345678\n12345678\r\n123456789\n1234567890123\r\nx\0y\nhalf"s;
   const std::string expected =
-      std::string("a|||bc\rd|12345678|12345678|12345678<overlong>|12345678<overlong>|x\0y|", 67) +
-      "half<unterminated>|";
+      "a|||bc\rd|12345678|12345678|12345678<overlong>|12345678<overlong>|x\0y|half<unterminated>|"s;
   for (std::size_t cut = 0; cut <= text.size(); ++cut) {
     EXPECT_EQ(split(std::string_view(text).substr(0, cut), std::string_view(text).substr(cut), 8), expected) << cut;
   }

@@ -61,6 +61,9 @@ Status check_entry(const Entry& entry, const std::string& prev, bool prev_known,
 Result<std::int64_t> enter_key(Database& database, const trust::PublicKey& key) {
   const std::string in_force = meta(database, kKeyInForce);
   if (in_force.empty()) {
+    if (database.integer("SELECT count(*) FROM receipt_keys") != 0) {
+      return fail(ErrorCode::corrupt, "the store does not name the key of its log");
+    }
     database.execute("BEGIN IMMEDIATE");
     database.run("INSERT INTO receipt_keys (keyid, pem) VALUES (?, ?)", key.keyid(), key.pem());
     database.run("INSERT INTO meta (name, value) VALUES (?, ?)", kLogName, trust::log_id(key));

@@ -52,7 +52,7 @@ Result<Approval> cast(const Approval& approval, Vote vote, UnixMillis now) {
     return fail(ErrorCode::forbidden,
                 fmt::format("`{}` may not answer approval {}", visible(vote.by), visible(approval.id)));
   }
-  if (vote.seen != approval.shown) {
+  if (vote.approve && vote.seen != approval.shown) {  // a denial is safe whatever was looked at
     return fail(ErrorCode::invalid,
                 fmt::format("the vote names {} as what was seen, but approval {} shows {}: look again",
                             vote.seen.empty() ? "nothing" : visible(vote.seen), visible(approval.id), approval.shown));

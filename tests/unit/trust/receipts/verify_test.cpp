@@ -1,0 +1,324 @@
+#include "trust/receipts/verify.hpp"
+
+#include <algorithm>
+#include <random>
+
+#include "tests/unit/trust/receipts/example.hpp"
+
+namespace sallyport::trust {
+namespace {
+
+using test::Log;
+using test::make_log;
+using test::small_receipt;
+using test::test_key;
+using Kind = FindingKind;
+
+class Verification : public ::testing::Test {
+ protected:
+  SigningKey key_ = test_key(1);
+  SigningKey checkpoint_key_ = test_key(9);
+  Log log_ = make_log({small_receipt(ReceiptKind::start, 1), small_receipt(ReceiptKind::intent, 2, 1),
+                       small_receipt(ReceiptKind::outcome, 3, 1), test::full_receipt(),
+                       small_receipt(ReceiptKind::outcome, 5, 1), small_receipt(ReceiptKind::refusal, 6)},
+                      key_);
+
+  SignedCheckpoint checkpoint(const Log& log, std::optional<std::uint64_t> size = {}) {
+    MerkleTree tree;
+    for (std::uint64_t i = 0; i < size.value_or(log.payloads.size()); ++i) tree.append_payload(log.payloads[i]);
+    return parse_checkpoint(sign_checkpoint({checkpoint_origin(log.id), tree.size(), tree.root()}, checkpoint_key_))
+        .value();
+  }
+
+  VerifyOptions options() {
+    VerifyOptions out;
+    out.keys = {key_.public_key()};
+    out.checkpoints = {checkpoint(log_)};
+    out.checkpoint_keys = {checkpoint_key_.public_key()};
+    return out;
+  }
+
+  static VerifyReport verify(const std::vector<std::string>& lines, VerifyOptions options) {
+    Verifier verifier(std::move(options));
+    for (const auto& line : lines) verifier.line(line);
+    return verifier.finish();
+  }
+
+  static std::vector<Kind> kinds(const VerifyReport& report) {
+    std::vector<Kind> out;
+    for (const auto& finding : report.findings) out.push_back(finding.kind);
+    return out;
+  }
+  std::vector<Kind> kinds(const std::vector<std::string>& lines) { return kinds(verify(lines, options())); }
+  static bool holds(const std::vector<Kind>& list, Kind kind) { return std::ranges::find(list, kind) != list.end(); }
+};
+
+TEST_F(Verification, FindsNothingInAWholeAnchoredLog) {
+  const auto report = verify(log_.lines, options());
+  EXPECT_TRUE(report.findings.empty()) << to_text(report);
+  EXPECT_TRUE(report.ok());
+  EXPECT_EQ(report.entries, 6U);
+  EXPECT_EQ(report.anchored, 6U);
+  EXPECT_EQ(report.head, digest_text(log_.payloads.back()));
+  EXPECT_EQ(report.root, to_base64(bytes_of(log_.tree.root())));
+}
+
+TEST_F(Verification, NamesBadForm) {
+  auto lines = log_.lines;
+  lines[2] = "{\"payload\":";
+  const auto found = kinds(lines);
+  EXPECT_TRUE(holds(found, Kind::bad_form));
+  EXPECT_TRUE(holds(found, Kind::gap));
+  EXPECT_TRUE(holds(kinds({""}), Kind::bad_form));
+}
+
+TEST_F(Verification, NamesAStatementThatIsNotOurs) {
+  const std::string payload = log_.payloads[0];
+  const auto sign = [&](const std::string& text) { return envelope_line(text, key_.keyid(), key_.sign(pae(text))); };
+  const auto with = [&](std::string_view what, std::string_view by) {
+    auto text = payload;
+    text.replace(text.find(what), what.size(), by);
+    return text;
+  };
+  for (const auto& text : {
+           std::string("{}"),
+           std::string("[]"),
+           std::string("null"),
+           std::string("1"),
+           std::string("{"),
+           payload + " ",
+           with("\"seq\":0", "\"seq\":0.0"),
+           with("\"seq\":0", "\"seq\":-1"),
+           with("\"seq\":0", "\"seq\":9007199254740993"),
+           with("\"seq\":0", "\"seq\":null"),
+           with("\"kind\":\"start\"", "\"kind\":\"begin\""),
+           with("agent:ci", "agent:cj"),  // the subject no longer fits
+           with("\"log\":\"", "\"log\":\"0"),
+           with("receipt/v1", "receipt/v2"),
+           with("\"id\":\"rc_", "\"id\":\"rc-"),
+       }) {
+    const auto report = verify({sign(text)}, options());
+    ASSERT_FALSE(report.findings.empty()) << text;
+    EXPECT_EQ(report.findings[0].kind, Kind::bad_form) << text;
+  }
+}
+
+TEST_F(Verification, NamesBadSignaturesAndUnknownKeys) {
+  auto lines = log_.lines;
+  const auto signature = key_.sign("something else");
+  lines[3] = envelope_line(log_.payloads[3], key_.keyid(), signature);
+  EXPECT_EQ(kinds(lines), std::vector{Kind::bad_signature});
+  auto other = test_key(2);
+  lines[3] = envelope_line(log_.payloads[3], other.keyid(), other.sign(pae(log_.payloads[3])));
+  EXPECT_EQ(kinds(lines), std::vector{Kind::unknown_key});
+  auto without = options();
+  without.signatures = false;
+  EXPECT_TRUE(verify(lines, without).ok());
+}
+
+TEST_F(Verification, NamesGapsDuplicatesAndForks) {
+  auto lines = log_.lines;
+  lines.erase(lines.begin() + 2);
+  auto found = kinds(lines);
+  EXPECT_TRUE(holds(found, Kind::gap));
+  EXPECT_FALSE(holds(found, Kind::wrong_prev));
+  EXPECT_TRUE(holds(found, Kind::shorter_than_checkpoint));
+
+  lines = log_.lines;
+  lines.insert(lines.begin() + 3, lines[2]);
+  EXPECT_EQ(kinds(lines), std::vector{Kind::duplicate});
+
+  auto chain = Chain(log_.id, 2, digest_text(log_.payloads[1]));
+  lines = log_.lines;
+  lines.insert(lines.begin() + 3, chain.append(small_receipt(ReceiptKind::refusal, 20), key_).line);
+  EXPECT_EQ(kinds(lines), std::vector{Kind::fork});
+
+  lines = log_.lines;
+  lines.erase(lines.begin());
+  const auto report = verify(lines, options());
+  EXPECT_EQ(report.findings.at(0).kind, Kind::gap);
+  EXPECT_EQ(report.findings.at(0).message, "the entry with seq 0 is missing");
+}
+
+TEST_F(Verification, NamesAChangedOrder) {
+  auto lines = log_.lines;
+  std::swap(lines[2], lines[3]);
+  const auto found = kinds(lines);
+  EXPECT_TRUE(holds(found, Kind::gap));
+  EXPECT_TRUE(holds(found, Kind::fork));
+}
+
+TEST_F(Verification, NamesWrongLinksAndLogs) {
+  auto chain = Chain(log_.id, 6, digest_text("elsewhere"));
+  auto lines = log_.lines;
+  lines.push_back(chain.append(small_receipt(ReceiptKind::refusal, 20), key_).line);
+  EXPECT_TRUE(holds(kinds(lines), Kind::wrong_prev));
+
+  auto other = Chain("0123456789abcdef", 6, digest_text(log_.payloads[5]));
+  lines = log_.lines;
+  lines.push_back(other.append(small_receipt(ReceiptKind::refusal, 20), key_).line);
+  EXPECT_TRUE(holds(kinds(lines), Kind::wrong_log));
+
+  auto named = Chain("0123456789abcdef", 0, "");
+  EXPECT_TRUE(holds(kinds({named.append(small_receipt(ReceiptKind::start, 1), key_).line}), Kind::wrong_log));
+  auto wanted = options();
+  wanted.log = "0123456789abcdef";
+  EXPECT_TRUE(holds(kinds(verify(log_.lines, wanted)), Kind::wrong_log));
+}
+
+TEST_F(Verification, ComparesCheckpoints) {
+  auto lines = log_.lines;
+  lines.pop_back();
+  EXPECT_EQ(kinds(lines), (std::vector{Kind::shorter_than_checkpoint, Kind::tail_not_anchored}));
+
+  auto early = options();
+  early.checkpoints = {checkpoint(log_, 3)};
+  auto report = verify(log_.lines, early);
+  EXPECT_EQ(kinds(report), std::vector{Kind::tail_not_anchored});
+  EXPECT_TRUE(report.ok());
+  EXPECT_EQ(report.anchored, 3U);
+
+  auto wrong_key = options();
+  wrong_key.checkpoint_keys = {key_.public_key()};
+  EXPECT_TRUE(holds(kinds(verify(log_.lines, wrong_key)), Kind::checkpoint_mismatch));
+  auto no_key = options();
+  no_key.checkpoint_keys.clear();
+  report = verify(log_.lines, no_key);
+  EXPECT_EQ(kinds(report), std::vector{Kind::tail_not_anchored});
+  EXPECT_FALSE(report.anchored);
+
+  // Rewritten by whoever has the receipt key: only the checkpoint tells.
+  const auto rewritten = make_log({small_receipt(ReceiptKind::start, 1), small_receipt(ReceiptKind::refusal, 2)}, key_);
+  auto anchored = options();
+  anchored.checkpoints = {checkpoint(log_, 2)};
+  EXPECT_EQ(kinds(verify(rewritten.lines, anchored)),
+            (std::vector{Kind::checkpoint_mismatch, Kind::tail_not_anchored}));
+}
+
+TEST_F(Verification, SaysThatATailIsNotAnchored) {
+  auto bare = options();
+  bare.checkpoints.clear();
+  const auto report = verify(log_.lines, bare);
+  EXPECT_EQ(kinds(report), std::vector{Kind::tail_not_anchored});
+  EXPECT_TRUE(report.ok());
+  EXPECT_TRUE(verify({}, bare).findings.empty());
+}
+
+TEST_F(Verification, NamesIntentsWithoutOutcomeAndApprovalsSpentTwice) {
+  auto spends = small_receipt(ReceiptKind::intent, 2, 1);
+  spends.approval = ApprovalRecord{test::id("ap", 7), "", "", "", {}, 0};
+  auto again = small_receipt(ReceiptKind::intent, 3, 2);
+  again.approval = spends.approval;
+  auto same_operation = small_receipt(ReceiptKind::intent, 4, 1);
+  same_operation.approval = spends.approval;
+  const auto log = make_log(
+      {small_receipt(ReceiptKind::start, 1), spends, same_operation, again, small_receipt(ReceiptKind::outcome, 5, 2)},
+      key_);
+  auto bare = options();
+  bare.checkpoints = {checkpoint(log)};
+  const auto report = verify(log.lines, bare);
+  EXPECT_EQ(kinds(report), (std::vector{Kind::approval_spent_twice, Kind::intent_without_outcome}));
+  EXPECT_EQ(report.findings[0].subject, test::id("ap", 7));
+  EXPECT_EQ(report.findings[1].subject, test::id("op", 1));
+  EXPECT_EQ(report.findings[1].line, 2U);
+  EXPECT_FALSE(report.ok());
+}
+
+TEST_F(Verification, FollowsARotationOfKeysAndRetiresTheOldOne) {
+  auto next = test_key(2);
+  auto rotation = small_receipt(ReceiptKind::key, 2);
+  rotation.event =
+      EventRecord{"rotated", "user:op", "", "", "", "", {{"publicKey", to_base64(next.public_key().der())}}};
+  auto chain = Chain::first(key_.public_key());
+  std::vector<std::string> lines{chain.append(small_receipt(ReceiptKind::start, 1), key_).line,
+                                 chain.append(rotation, key_).line,
+                                 chain.append(small_receipt(ReceiptKind::refusal, 3), next).line};
+  auto bare = options();
+  bare.checkpoints.clear();
+  EXPECT_EQ(kinds(verify(lines, bare)), std::vector{Kind::tail_not_anchored});
+  lines.push_back(chain.append(small_receipt(ReceiptKind::refusal, 4), key_).line);
+  EXPECT_TRUE(holds(kinds(verify(lines, bare)), Kind::unknown_key));
+  // A rotation that is not signed by a known key adds none.
+  auto foreign = test_key(3);
+  auto other = Chain::first(key_.public_key());
+  const std::vector<std::string> forged{other.append(small_receipt(ReceiptKind::start, 1), key_).line,
+                                        other.append(rotation, foreign).line,
+                                        other.append(small_receipt(ReceiptKind::refusal, 3), next).line};
+  EXPECT_EQ(std::ranges::count(kinds(verify(forged, bare)), Kind::unknown_key), 2);
+}
+
+TEST_F(Verification, GoesOnBehindWhatWasPruned) {
+  auto pruned = options();
+  MerkleTree tree;
+  for (int i = 0; i < 3; ++i) tree.append_payload(log_.payloads[static_cast<std::size_t>(i)]);
+  pruned.pruned = tree;
+  pruned.pruned_prev = digest_text(log_.payloads[2]);
+  const std::vector<std::string> rest(log_.lines.begin() + 3, log_.lines.end());
+  const auto report = verify(rest, pruned);
+  EXPECT_TRUE(report.findings.empty()) << to_text(report);
+  pruned.pruned_prev = digest_text("x");
+  EXPECT_TRUE(holds(kinds(verify(rest, pruned)), Kind::wrong_prev));
+}
+
+TEST_F(Verification, BoundsItsFindings) {
+  auto few = options();
+  few.max_findings = 2;
+  const auto report = verify(std::vector<std::string>(10, "x"), few);
+  EXPECT_EQ(report.findings.size(), 2U);
+  EXPECT_EQ(report.more_findings, 9U);  // and the checkpoint
+  EXPECT_EQ(report.faults, 11U);
+  EXPECT_FALSE(report.ok());
+}
+
+TEST_F(Verification, ReportsForPeopleAndPrograms) {
+  auto lines = log_.lines;
+  lines[5] = "x";
+  const auto report = verify(lines, options());
+  const auto text = to_text(report);
+  EXPECT_NE(text.find("line 6: error: bad-form: "), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("2 faults\n")) << text;
+  const auto document = test::doc(to_json(report));
+  EXPECT_EQ(document.root().find("findings").size(), report.findings.size());
+  EXPECT_FALSE(document.root().find("ok").boolean());
+}
+
+// Whatever byte of a log is changed, verification says so.
+TEST_F(Verification, NoticesEveryChangedByte) {
+  const auto wanted = options();
+  std::vector<CheckedLine> good;
+  for (const auto& line : log_.lines) good.push_back(check_line(line, wanted));
+  for (std::size_t at = 0; at < log_.lines.size(); ++at) {
+    for (std::size_t i = 0; i < log_.lines[at].size(); ++i) {
+      auto line = log_.lines[at];
+      line[i] = static_cast<char>(line[i] ^ (i % 3 == 0 ? 0x20 : 0x01));
+      Verifier verifier(wanted);
+      for (std::size_t other = 0; other < good.size(); ++other) {
+        verifier.accept(other == at ? check_line(line, wanted) : good[other]);
+      }
+      ASSERT_FALSE(verifier.finish().ok()) << "line " << at << ", byte " << i << ": " << line;
+    }
+  }
+}
+
+TEST_F(Verification, SurvivesNoise) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 300; ++round) {
+    auto lines = log_.lines;
+    for (int change = 0; change < 3; ++change) {
+      auto& line = lines[random() % lines.size()];
+      const auto at = random() % (line.size() + 1);
+      if (random() % 2 == 0) {
+        line.resize(at);
+      } else {
+        line.insert(at, 1, static_cast<char>(random()));
+      }
+    }
+    const auto report = verify(lines, options());
+    EXPECT_FALSE(report.ok());
+    static_cast<void>(to_text(report));
+    EXPECT_TRUE(json::Document::parse(to_json(report)));
+  }
+}
+
+}  // namespace
+}  // namespace sallyport::trust

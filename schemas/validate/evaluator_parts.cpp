@@ -32,8 +32,7 @@ class Exact {
   std::optional<Decimal> decimal_;
 };
 
-// Equal for equal values, whatever the order of members; what lies deeper is told apart by comparing.
-constexpr int kHashLevels = 8;
+constexpr int kHashLevels = 8;  // of nesting; what lies deeper is told apart by comparing
 
 std::uint64_t mix(std::uint64_t hash, std::string_view bytes) {
   for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
@@ -57,6 +56,7 @@ std::uint64_t scalar_hash(json::Value value) {
   }
 }
 
+// Equal for equal values, whatever the order of members.
 std::uint64_t hash_of(json::Value value, int levels) {
   std::uint64_t hash = scalar_hash(value);
   if (levels == 0) return hash;

@@ -126,7 +126,7 @@ std::string Explainer::came(json::Value value) const {
     case json::Kind::object:
       return fmt::format("an object with {}", plural(value.size(), "member"));
     default:
-      return fmt::format("{} {}", article(value.kind()).substr(2), cut(value.raw()));
+      return fmt::format("the {} {}", to_string(value.kind()), cut(value.raw()));
   }
 }
 

@@ -9,7 +9,8 @@
 
 namespace sallyport::gateway {
 
-inline constexpr std::size_t kMaxOwnFileBytes = 16U << 20;  // of any file of ours; a lock file holds whole definitions
+inline constexpr std::size_t kMaxOwnFileBytes = 16U << 20;  // of a file that people write
+inline constexpr std::size_t kMaxLockBytes = 256U << 20;    // trust.lock.json holds whole definitions
 
 // What loading asks of the file system; tests answer from memory.
 class FileReader {

@@ -254,7 +254,8 @@ LoadedSettings load_settings(const SettingsRequest& request, const Environment& 
   }
   for (Fault& fault : decoder.faults.take()) loaded.faults.push_back(std::move(fault));
   sort_faults(loaded.faults);
-  if (!has_errors(loaded.faults)) loaded.settings = std::move(settings);
+  if (!has_errors(loaded.faults)) loaded.settings = settings;
+  loaded.readable = std::move(settings);
   return loaded;
 }
 

@@ -28,6 +28,7 @@ struct SettingsRequest {
 
 struct LoadedSettings {
   std::optional<Settings> settings;  // set if no fault is an error
+  std::optional<Settings> readable;  // what could be read in spite of errors: for `check`, which looks on
   Faults faults;                     // in order of the file
 };
 

@@ -14,23 +14,6 @@ constexpr std::string_view kMark = "\xEF\xBB\xBF";
 
 bool is_utf16(std::string_view text) { return text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"); }
 
-// The scan ends its message in `at line L, column C`; a fault holds the place apart.
-Fault scan_fault(const std::string& name, const Error& error) {
-  Fault fault = file_fault(name, error.message);
-  const auto at = error.message.rfind(" at line ");
-  if (at == std::string::npos) return fault;
-  const char* end = error.message.data() + error.message.size();
-  json::Position place;
-  const auto [after, line_error] = std::from_chars(error.message.data() + at + 9, end, place.line);
-  constexpr std::string_view kColumn = ", column ";
-  const std::string_view rest(after, static_cast<std::size_t>(end - after));
-  if (line_error != std::errc() || !rest.starts_with(kColumn)) return fault;
-  if (std::from_chars(after + kColumn.size(), end, place.column).ec != std::errc()) return fault;
-  fault.position = place;
-  fault.message = error.message.substr(0, at);
-  return fault;
-}
-
 auto place(const Fault& fault) {
   return std::tie(fault.file, fault.position.line, fault.position.column, fault.level, fault.message);
 }
@@ -38,7 +21,21 @@ auto place(const Fault& fault) {
 }  // namespace
 
 Fault file_fault(const std::string& name, std::string message) {
-  return {Fault::Level::error, name, {0, 0}, {}, std::move(message)};
+  Fault fault{Fault::Level::error, name, {0, 0}, {}, std::move(message)};
+  constexpr std::string_view kLine = " at line ";
+  constexpr std::string_view kColumn = ", column ";
+  const auto at = fault.message.rfind(kLine);
+  if (at == std::string::npos) return fault;
+  const char* const end = fault.message.data() + fault.message.size();
+  json::Position place;
+  const auto line = std::from_chars(fault.message.data() + at + kLine.size(), end, place.line);
+  const std::string_view rest(line.ptr, static_cast<std::size_t>(end - line.ptr));
+  if (line.ec != std::errc() || !rest.starts_with(kColumn)) return fault;
+  const auto column = std::from_chars(line.ptr + kColumn.size(), end, place.column);
+  if (column.ec != std::errc() || column.ptr != end) return fault;
+  fault.position = place;
+  fault.message.resize(at);
+  return fault;
 }
 
 std::optional<OwnFile> parse_own(std::string text, const std::string& name, Faults& faults) {
@@ -53,7 +50,7 @@ std::optional<OwnFile> parse_own(std::string text, const std::string& name, Faul
   }
   auto document = json::Document::parse(std::move(text), {.bytes = kMaxOwnFileBytes, .comments = true});
   if (!document) {
-    faults.push_back(scan_fault(name, document.error()));
+    faults.push_back(file_fault(name, document.error().message));
     return std::nullopt;
   }
   return OwnFile{name, std::make_shared<const json::Document>(std::move(document).value())};

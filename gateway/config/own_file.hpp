@@ -23,7 +23,7 @@ struct OwnFile {
 // Read and parse; a file that others may write is a fault.
 [[nodiscard]] std::optional<OwnFile> read_own(const std::string& path, const FileReader& files, Faults& faults);
 
-// A fault of the file as a whole.
+// A fault of the file as a whole, or at the place in which a message ends (`… at line L, column C`).
 [[nodiscard]] Fault file_fault(const std::string& name, std::string message);
 
 // By file, line and column; equal ones once.

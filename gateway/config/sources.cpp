@@ -47,7 +47,7 @@ LoadedSources read_sources(const Settings& settings, const FileReader& files) {
   LoadedSources loaded;
   loaded.sources.trust = read_all(settings.trust_files, settings.trust_inline, settings, files, loaded.faults);
   loaded.sources.policy = read_all(settings.policy_files, settings.policy_inline, settings, files, loaded.faults);
-  auto lock = files.read(settings.lock_file, kMaxOwnFileBytes);
+  auto lock = files.read(settings.lock_file, kMaxLockBytes);
   if (lock && lock->others_may_write.empty()) {
     loaded.sources.lock = std::move(lock->bytes);
   } else if (lock) {

@@ -3,6 +3,7 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/dispatch.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -52,7 +53,12 @@ struct TaskGroup::State {
   void cancel_all() {
     cancelled = true;
     const std::list<std::shared_ptr<Task>> running = tasks;  // emitting may end tasks
-    for (const auto& task : running) task->signal.emit(asio::cancellation_type::terminal);
+    for (const auto& task : running) emit(task);
+  }
+  // On the loop: asio passes the signal on through a pointer into it, so outside of the loop's turns (when its owner is
+  // destroyed after the loop has stopped, say) the task must be kept alive until it has arrived.
+  void emit(std::shared_ptr<Task> task) {
+    asio::dispatch(loop, [task = std::move(task)] { task->signal.emit(asio::cancellation_type::terminal); });
   }
   void end(const std::shared_ptr<Task>& task, const std::exception_ptr& error) {
     if (error && !(cancelled && is_cancellation(error))) {
@@ -88,7 +94,7 @@ void TaskGroup::spawn(std::string name, asio::awaitable<void> task) {
   auto on_end = [state = state_, entry](const std::exception_ptr& error) { state->end(entry, error); };
   asio::co_spawn(state_->loop, start_later(std::move(task)),
                  asio::bind_cancellation_slot(entry->signal.slot(), std::move(on_end)));
-  if (state_->cancelled) entry->signal.emit(asio::cancellation_type::terminal);
+  if (state_->cancelled) state_->emit(entry);
 }
 
 void TaskGroup::cancel() { state_->cancel_all(); }

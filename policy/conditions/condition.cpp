@@ -213,6 +213,7 @@ Truth ArgumentConditions::judge_entry(const Entry& entry, json::Value value, con
     if (!entry.condition.node_->needs_schema()) return entry.condition.judge(value, SchemaView(), work, miss);
     return entry.condition.judge(value, schema.member(entry.name), work, miss);
   }
+  if (!work.spend(16)) return Truth::undetermined;
   const SchemaView declared = schema.member(entry.name);
   if (declared.defaults().empty()) {
     if (entry.optional) return Truth::yes;
@@ -233,6 +234,7 @@ Truth ArgumentConditions::judge(json::Value object, const SchemaView& schema, Wo
   Truth out = Truth::yes;
   Miss first;
   for (const Entry& entry : entries_) {
+    if (!work.spend(object ? object.size() / 8 : 0)) return Truth::undetermined;
     Miss here;
     const json::Value value = object ? object.find(entry.name) : json::Value();
     const Truth truth = judge_entry(entry, value, schema, work, miss != nullptr ? &here : nullptr);

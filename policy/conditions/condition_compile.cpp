@@ -166,7 +166,10 @@ std::string kind_words(unsigned kinds) {
 }  // namespace
 
 std::optional<Condition> Condition::compile(json::Value source, const CompileContext& context) {
-  return compile_at(source, context, 0);
+  const std::size_t before = context.faults.all().size();
+  auto out = compile_at(source, context, 0);
+  if (context.faults.all().size() != before) out.reset();
+  return out;
 }
 
 bool Condition::compile_keyword(Node& node, const json::Member& member, const CompileContext& context, int depth) {
@@ -257,7 +260,10 @@ std::optional<Condition> Condition::compile_at(json::Value source, const Compile
 }
 
 std::optional<ArgumentConditions> ArgumentConditions::compile(json::Value source, const CompileContext& context) {
-  return compile_at(source, context, 0);
+  const std::size_t before = context.faults.all().size();
+  auto out = compile_at(source, context, 0);
+  if (context.faults.all().size() != before) out.reset();
+  return out;
 }
 
 std::optional<ArgumentConditions> ArgumentConditions::compile_at(json::Value source, const CompileContext& context,

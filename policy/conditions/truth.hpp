@@ -41,6 +41,10 @@ class Work {
   // One condition looked at, and `cost` steps for it; false at the bound.
   [[nodiscard]] bool take(std::uint64_t cost = 1) {
     ++conditions_;
+    return spend(cost);
+  }
+  // Work that is no condition: a search in a wide object.
+  [[nodiscard]] bool spend(std::uint64_t cost) {
     steps_ += cost;
     return steps_ <= limit_;
   }

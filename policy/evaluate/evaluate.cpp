@@ -165,6 +165,15 @@ bool hidden(const Policy& policy, const CallFacts& facts) {
   return false;
 }
 
+std::vector<const BudgetRule*> budgets_for(const Policy& policy, const CallFacts& facts) {
+  std::vector<const BudgetRule*> out;
+  Work work;
+  for (const BudgetRule& rule : policy.budgets) {
+    if (!rule.match || matches(*rule.match, facts, work)) out.push_back(&rule);
+  }
+  return out;
+}
+
 bool evidence_fulfils(const Policy& policy, std::string_view rule, json::Value result, json::Value output_schema) {
   const Rule* found = policy.rule(rule);
   if (found == nullptr || !found->evidence || !result) return false;

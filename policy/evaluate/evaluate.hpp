@@ -53,6 +53,9 @@ struct HookAnswer {
 // Whether a deny with `hide` keeps this from the principal's list. `facts` without arguments.
 [[nodiscard]] bool hidden(const Policy& policy, const CallFacts& facts);
 
+// The budgets that count this call. Theirs is a tightening place: what cannot be judged is counted.
+[[nodiscard]] std::vector<const BudgetRule*> budgets_for(const Policy& policy, const CallFacts& facts);
+
 // Whether the result of an evidence tool is what the rule wants.
 [[nodiscard]] bool evidence_fulfils(const Policy& policy, std::string_view rule, json::Value result,
                                     json::Value output_schema = {});

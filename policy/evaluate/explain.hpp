@@ -25,7 +25,8 @@ struct Explanation {
 };
 
 [[nodiscard]] Explanation explain(const Policy& policy, const CallFacts& facts);
-// Only what matched, and what came near it: rules of that server, or of every server, that did not match.
+// The verdict, the rules that matched and by what, then those that did not and why, then what else the reader must
+// know.
 [[nodiscard]] std::string to_text(const Explanation& explanation);
 
 }  // namespace sallyport::policy

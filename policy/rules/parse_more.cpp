@@ -132,7 +132,11 @@ void Reader::read_test_call(PolicyTest& test, json::Value call) {
   test.server = required("server");
   if (const json::Value groups = call.find("groups")) {
     test.groups.emplace();
-    for (auto& word : words(groups, "`groups`")) test.groups->push_back(std::move(word.text));
+    for (auto& [where, group] : words(groups, "`groups`")) {
+      if (!vocabulary_.knows_group(group))
+        unknown(where, "group", group, vocabulary_.groups, "no client of the config is in it");
+      test.groups->push_back(std::move(group));
+    }
   } else if (!test.principal.empty() && !vocabulary_.knows_principal(test.principal)) {
     std::vector<std::string> known;
     for (const Principal& principal : vocabulary_.principals) known.push_back(principal.id);

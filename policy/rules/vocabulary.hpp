@@ -41,7 +41,7 @@ struct Vocabulary {
   std::vector<VocabularyServer> servers;
   std::vector<Principal> principals;  // the clients of the config, with their groups
   std::vector<std::string> groups;    // client groups that rules may name, beside those of `principals`
-  std::vector<Person> people;         // for `approval.by` and `quorum`
+  std::vector<Person> people;  // as in force (with the `owner` that first start makes); for `approval.by` and `quorum`
   Variables variables;
 
   [[nodiscard]] const VocabularyServer* server(std::string_view id) const;

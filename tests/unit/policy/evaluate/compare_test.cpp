@@ -1,0 +1,106 @@
+#include "policy/evaluate/compare.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/policy/support/shop.hpp"
+
+namespace sallyport::policy::test {
+namespace {
+
+class CompareTest : public ::testing::Test {
+ protected:
+  Loosening change(const std::string& before, const std::string& after) {
+    return compare(*shop_.policy(before), *shop_.policy(after));
+  }
+  Loosening rules(const std::string& before, const std::string& after) {
+    return change("{\"rules\":[" + before + "]}", "{\"rules\":[" + after + "]}");
+  }
+  Shop shop_;
+};
+
+struct Change {
+  const char* before;
+  const char* after;
+};
+
+TEST_F(CompareTest, TighteningAppliesAtOnce) {
+  const std::vector<Change> cases{
+      {"", R"({"id":"d","deny":{"server":"files"}})"},
+      {"", R"({"id":"q","ask":{"server":"files"}})"},
+      {"",
+       R"({"id":"f","require":{"server":"files"},"evidence":{"server":"orders","tool":"check_config","result":{}}})"},
+      {R"({"id":"a","allow":{"server":"files"}})", ""},
+      {R"({"id":"d","deny":{"server":"files","tool":"list"}})", R"({"id":"d","deny":{"server":"files"}})"},
+      {R"({"id":"d","deny":{"server":"files","tool":"list"}})",
+       R"({"id":"d","deny":{"server":["files","orders"],"tool":["list","refund"]},"message":"no","hide":true})"},
+      {R"({"id":"d","deny":{"server":"files"},"unless":{"tool":"list"}})", R"({"id":"d","deny":{"server":"files"}})"},
+      {R"({"id":"q","ask":{"server":"files"},"allowIf":{"tool":"list"}})", R"({"id":"q","ask":{"server":"files"}})"},
+      {R"({"id":"q","ask":{"server":"files"},"approval":{"by":["owners","payments"]}})",
+       R"({"id":"q","ask":{"server":"files"},"approval":{"by":["payments"],"quorum":2,"notOwner":true,"expires":"5m"}})"},
+      {R"({"id":"d","deny":{"server":"files","paths":"/a"}})", R"({"id":"d","deny":{"server":"files"}})"},
+  };
+  for (const Change& each : cases) {
+    const Loosening out = rules(each.before, each.after);
+    EXPECT_FALSE(out.may_loosen) << each.before << " -> " << each.after << (out.looser.empty() ? "" : out.looser[0]);
+    EXPECT_TRUE(out.changed);
+  }
+  EXPECT_FALSE(change(R"({"default":"ask"})", R"({"default":"deny"})").may_loosen);
+  EXPECT_FALSE(change(R"({})", R"({"redact":["/a"],"budgets":[{"id":"b","per":"run","requests":1}]})").may_loosen);
+  EXPECT_FALSE(change(R"({})", R"({})").changed);
+}
+
+TEST_F(CompareTest, EverythingElseMayLoosen) {
+  const std::vector<Change> cases{
+      {R"({"id":"d","deny":{"server":"files"}})", ""},
+      {R"({"id":"q","ask":{"server":"files"}})", ""},
+      {R"({"id":"h","hook":{"server":"files"},"url":"http://x/"})", ""},
+      {"", R"({"id":"a","allow":{"server":"files"}})"},
+      {"", R"({"id":"q","ask":{"server":"files"},"allowIf":{"tool":"list"}})"},
+      {R"({"id":"a","allow":{"server":"files"}})", R"({"id":"a","allow":{"server":["files","orders"]}})"},
+      {R"({"id":"d","deny":{"server":"files"}})", R"({"id":"d","deny":{"server":"files","tool":"list"}})"},
+      {R"({"id":"d","deny":{"server":"files"}})", R"({"id":"d","ask":{"server":"files"}})"},
+      {R"({"id":"d","deny":{"server":"files"}})", R"({"id":"d","deny":{"server":"files"},"unless":{"tool":"list"}})"},
+      {R"({"id":"d","deny":{"server":"files"}})", R"({"id":"d","deny":{"server":"files","group":"agents"}})"},
+      {R"({"id":"d","deny":{"server":"files","paths":"/a"}})", R"({"id":"d","deny":{"server":"files","paths":"/b"}})"},
+      {R"({"id":"q","ask":{"server":"files"},"approval":{"by":["payments"],"quorum":2}})",
+       R"({"id":"q","ask":{"server":"files"},"approval":{"by":["payments"]}})"},
+      {R"({"id":"q","ask":{"server":"files"},"approval":{"by":["payments"]}})",
+       R"({"id":"q","ask":{"server":"files"},"approval":{"by":["owners"]}})"},
+      {R"({"id":"q","ask":{"server":"files"}})",
+       R"({"id":"q","ask":{"server":"files"},"approval":{"sessionUser":true}})"},
+      {R"({"id":"f","require":{"server":"orders"},"evidence":{"tool":"check_config","result":{"a":true}}})",
+       R"({"id":"f","require":{"server":"orders"},"evidence":{"tool":"check_config","result":{}}})"},
+  };
+  for (const Change& each : cases) {
+    const Loosening out = rules(each.before, each.after);
+    EXPECT_TRUE(out.may_loosen) << each.before << " -> " << each.after;
+    EXPECT_FALSE(out.looser.empty());
+  }
+  EXPECT_TRUE(change(R"({"default":"deny"})", R"({"default":"ask"})").may_loosen);
+  EXPECT_TRUE(change(R"({"redact":["/a"]})", R"({})").may_loosen);
+  EXPECT_TRUE(change(R"({"budgets":[{"id":"b","per":"run","requests":1}]})",
+                     R"({"budgets":[{"id":"b","per":"run","requests":2}]})")
+                  .may_loosen);
+  // An ask takes the place of the default: of a denial, or of stricter people.
+  EXPECT_TRUE(change(R"({"default":"deny"})", R"({"default":"deny","rules":[{"id":"q","ask":{"server":"files"}}]})")
+                  .may_loosen);
+  EXPECT_TRUE(
+      change(
+          R"({"approval":{"by":"payments","quorum":2}})",
+          R"({"approval":{"by":"payments","quorum":2},"rules":[{"id":"q","ask":{"server":"files"},"approval":{"quorum":1}}]})")
+          .may_loosen);
+  // The policy's own terms are inherited.
+  EXPECT_TRUE(change(R"({"approval":{"quorum":2},"rules":[{"id":"q","ask":{"server":"files"}}]})",
+                     R"({"rules":[{"id":"q","ask":{"server":"files"}}]})")
+                  .may_loosen);
+}
+
+TEST_F(CompareTest, SeesAVariableThatMeansAnother) {
+  const std::string text = R"({"rules":[{"id":"a","allow":{"server":"files","paths":{"pathWithin":"${project}"}}}]})";
+  const auto before = shop_.policy(text);
+  shop_.vocabulary.variables["project"] = "/";
+  EXPECT_TRUE(compare(*before, *shop_.policy(text)).may_loosen);
+}
+
+}  // namespace
+}  // namespace sallyport::policy::test

@@ -1,0 +1,438 @@
+// Properties of every policy, tried on random ones (issue 7). A failing case prints its seed.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <random>
+
+#include "policy/evaluate/compare.hpp"
+#include "tests/unit/policy/support/shop.hpp"
+
+namespace sallyport::policy::test {
+namespace {
+
+using V = Verdict;
+
+class Random {
+ public:
+  explicit Random(unsigned seed) : engine_(seed) {}
+  int below(int limit) { return static_cast<int>(engine_() % static_cast<unsigned>(limit)); }
+  bool chance(int percent) { return below(100) < percent; }
+  template <class T>
+  const T& pick(const std::vector<T>& list) {
+    return list[static_cast<std::size_t>(below(static_cast<int>(list.size())))];
+  }
+  template <class T>
+  void shuffle(std::vector<T>& list) {
+    std::ranges::shuffle(list, engine_);
+  }
+
+ private:
+  std::mt19937 engine_;
+};
+
+std::string join(const std::vector<std::string>& list) {
+  std::string out;
+  for (const std::string& item : list) out += (out.empty() ? "" : ",") + item;
+  return out;
+}
+
+class PropertyTest : public ::testing::Test {
+ protected:
+  PropertyTest() : seed_(std::random_device{}()), random_(seed_) { RecordProperty("seed", std::to_string(seed_)); }
+
+  std::string names() {
+    std::vector<std::string> out;
+    if (random_.chance(60)) out.push_back(R"("server":"orders")");
+    if (random_.chance(20)) out.push_back(R"("server":["files","orders"])");
+    if (out.size() == 2) out.pop_back();
+    if (random_.chance(50))
+      out.push_back(
+          random_.pick<std::string>({R"("tool":"refund")", R"("tool":"re*")", R"("tool":["get_order","refund"])"}));
+    if (random_.chance(25))
+      out.push_back(random_.pick<std::string>(
+          {R"("group":"support")", R"("group":["agents","support"])", R"("principal":"agent:ci")"}));
+    if (random_.chance(25))
+      out.push_back(random_.pick<std::string>(
+          {R"("effect":"read")", R"("effect":["record","file"])", R"("labels":"money")", R"("destructive":true)"}));
+    return join(out);
+  }
+  std::string condition() {
+    return random_.pick<std::string>({"5", "50", "[1,5,50]", R"({"minimum":5})", R"({"maximum":50})",
+                                      R"({"exclusiveMinimum":5,"maximum":100})", "{}"});
+  }
+  std::string arguments(bool closed) {
+    std::string out = R"("arguments":{"amount":)" + condition();
+    if (closed) out += R"(,"order_id":{})";
+    if (random_.chance(40))
+      out += R"(,"note?":)" + random_.pick<std::string>({R"("a")", R"(["a","b"])", R"({"maxLength":2})"});
+    if (random_.chance(30)) out += R"(,"fast?":)" + random_.pick<std::string>({"true", "false"});
+    return out + "}";
+  }
+  // A match that is right for its place. `refund` has the arguments.
+  std::string match(bool loosening) {
+    if (random_.chance(50)) return R"({"server":"orders","tool":"refund",)" + arguments(loosening) + "}";
+    std::string out = names();
+    if (loosening && out.find("server") == std::string::npos && out.find("effect") == std::string::npos) {
+      out += std::string(out.empty() ? "" : ",") + R"("server":"orders")";
+    }
+    return "{" + out + "}";
+  }
+  std::string rule(const std::string& kind) {
+    const bool allow = kind == "allow";
+    std::string out = R"({"id":"r)" + std::to_string(next_++) + "\",\"" + kind + "\":" + match(allow);
+    if (random_.chance(20))
+      out += R"(,"unless":)" +
+             random_.pick<std::string>({R"({"principal":"agent:two"})", R"({"tool":"get_*"})",
+                                        R"({"server":"orders","tool":"refund",)" + arguments(!allow) + "}"});
+    if (kind == "ask" && random_.chance(30)) out += R"(,"allowIf":{"tool":"refund",)" + arguments(true) + "}";
+    return out + "}";
+  }
+  std::string any_rule() { return rule(random_.pick<std::string>({"deny", "ask", "allow", "allow"})); }
+  std::vector<std::string> some_rules() {
+    std::vector<std::string> out;
+    for (int i = random_.below(5); i >= 0; --i) out.push_back(any_rule());
+    return out;
+  }
+  std::string policy_text(const std::vector<std::string>& rules, const std::string& verdict) {
+    return R"({"default":")" + verdict + R"(","rules":[)" + join(rules) + "]}";
+  }
+  std::string call_arguments(const std::string& amount) {
+    std::string out = R"({"order_id":"1","amount":)" + amount;
+    if (random_.chance(40)) out += R"(,"note":)" + random_.pick<std::string>({R"("a")", R"("abc")", "5"});
+    if (random_.chance(30)) out += R"(,"fast":)" + random_.pick<std::string>({"true", "false"});
+    return out + "}";
+  }
+  Shop::Call call() {
+    Shop::Call out;
+    out.server = random_.pick<std::string>({"orders", "orders", "orders", "files"});
+    out.tool = out.server == "files" ? random_.pick<std::string>({"read_file", "odd"})
+                                     : random_.pick<std::string>({"refund", "refund", "get_order"});
+    out.arguments = call_arguments(random_.pick<std::string>({"1", "5", "5.0", "50", "99", "\"5\""}));
+    out.principal = random_.pick<std::string>({"agent:ci", "agent:two", "anonymous:7"});
+    out.pinned = random_.chance(85);
+    return out;
+  }
+  V verdict(const std::vector<std::string>& rules, const std::string& otherwise, const CallFacts& facts) {
+    LoadedPolicy loaded = shop_.load(policy_text(rules, otherwise));
+    EXPECT_TRUE(loaded.ok()) << policy_text(rules, otherwise) << "\n" << text_of(loaded.faults);
+    return loaded.ok() ? evaluate(*loaded.policy, facts).verdict : V::deny;
+  }
+  std::string trace(const std::vector<std::string>& rules, const Shop::Call& made) {
+    return "seed " + std::to_string(seed_) + "\n" + policy_text(rules, "ask") + "\n" + made.principal + " " +
+           made.tool + " " + made.arguments;
+  }
+
+  static constexpr int kRounds = 300;
+  unsigned seed_;
+  Random random_;
+  Shop shop_;
+  int next_ = 0;
+};
+
+TEST_F(PropertyTest, AddingADenyNeverLoosens) {
+  for (int i = 0; i < kRounds; ++i) {
+    auto rules = some_rules();
+    const Shop::Call made = call();
+    const CallFacts facts = shop_.facts(made);
+    const std::string otherwise = random_.pick<std::string>({"ask", "deny"});
+    const V before = verdict(rules, otherwise, facts);
+    rules.push_back(rule("deny"));
+    ASSERT_GE(verdict(rules, otherwise, facts), before) << trace(rules, made);
+  }
+}
+
+TEST_F(PropertyTest, AddingAnAllowNeverOverridesADenyOrAnAsk) {
+  for (int i = 0; i < kRounds; ++i) {
+    auto rules = some_rules();
+    const Shop::Call made = call();
+    const CallFacts facts = shop_.facts(made);
+    const Decision before = shop_.decide(policy_text(rules, "ask"), made);
+    rules.push_back(rule("allow"));
+    const V after = verdict(rules, "ask", facts);
+    if (!before.by_default) {
+      ASSERT_EQ(after, before.verdict) << trace(rules, made);
+    }
+  }
+}
+
+TEST_F(PropertyTest, NeitherOrderNorFilesMatter) {
+  for (int i = 0; i < kRounds; ++i) {
+    auto rules = some_rules();
+    const Shop::Call made = call();
+    const CallFacts facts = shop_.facts(made);
+    const V before = verdict(rules, "ask", facts);
+    random_.shuffle(rules);
+    ASSERT_EQ(verdict(rules, "ask", facts), before) << trace(rules, made);
+    const auto cut = rules.begin() + random_.below(static_cast<int>(rules.size()) + 1);
+    const std::string first = "{\"rules\":[" + join({rules.begin(), cut}) + "]}";
+    const std::string second = "{\"default\":\"ask\",\"rules\":[" + join({cut, rules.end()}) + "]}";
+    const std::vector<Source> sources{{"a", shop_.parse(first).root()}, {"b", shop_.parse(second).root()}};
+    const LoadedPolicy split = load(sources, shop_.vocabulary);
+    ASSERT_TRUE(split.ok()) << text_of(split.faults);
+    ASSERT_EQ(evaluate(*split.policy, facts).verdict, before) << trace(rules, made);
+  }
+}
+
+TEST_F(PropertyTest, AnUndeterminedConditionNeverLoosens) {
+  for (int i = 0; i < kRounds; ++i) {
+    const auto rules = some_rules();
+    Shop::Call made{
+        .server = "orders", .tool = "refund", .principal = random_.pick<std::string>({"agent:ci", "agent:two"})};
+    made.arguments = call_arguments("@");
+    const auto with = [&](const std::string& amount) {
+      Shop::Call each = made;
+      each.arguments.replace(each.arguments.find('@'), 1, amount);
+      return verdict(rules, "ask", shop_.facts(each));
+    };
+    for (const char* undetermined : {"9007199254740993", "\"5\"", "50.0000000000000000001"}) {
+      const V verdict_undetermined = with(undetermined);
+      for (const char* amount : {"1", "5", "50", "99", "1000"})
+        ASSERT_GE(verdict_undetermined, with(amount)) << amount << trace(rules, made);
+    }
+  }
+}
+
+// A random value, the closed condition that names all of it, and places where a member could be added.
+struct Shaped {
+  std::string value;
+  std::string condition;
+};
+
+class Shaper {
+ public:
+  explicit Shaper(Random& random) : random_(random) {}
+  // `extra`: the how-manieth object gets one member more; counts down.
+  Shaped make(int depth, int& extra) {
+    const int kind = depth == 0 ? 0 : random_.below(4);
+    if (kind == 1) {
+      Shaped element = make_fixed(depth - 1, extra);
+      return {"[" + element.value + "," + element.value + "]", R"({"items":)" + element.condition + "}"};
+    }
+    if (kind >= 2) return object(depth, extra, true);
+    return {"5", random_.chance(50) ? "5" : "{\"minimum\":1}"};
+  }
+  Shaped object(int depth, int& extra, bool as_members) {
+    std::string value;
+    std::string condition;
+    const int members = 1 + random_.below(3);
+    const bool here = extra-- == 0;
+    for (int i = 0; i < members; ++i) {
+      const std::string name = "m" + std::to_string(i);
+      const Shaped inner = make(depth - 1, extra);
+      value += (i == 0 ? "\"" : ",\"") + name + "\":" + inner.value;
+      condition += (i == 0 ? "\"" : ",\"") + name + (random_.chance(30) ? "?" : "") + "\":" + inner.condition;
+    }
+    if (here) value += random_.pick<std::string>({R"(,"extra":5)", R"(,"M9":null)", R"(,"m0?":5)"});
+    return {"{" + value + "}", as_members ? R"({"members":{)" + condition + "}}" : "{" + condition + "}"};
+  }
+
+ private:
+  Shaped make_fixed(int depth, int& extra) { return make(depth, extra); }
+  Random& random_;
+};
+
+TEST_F(PropertyTest, AnUnnamedArgumentAtAnyDepthNeverMatchesAnAllow) {
+  int refused = 0;
+  for (int i = 0; i < kRounds * 3; ++i) {
+    const unsigned seed = seed_ + static_cast<unsigned>(i);
+    const auto shape = [&](int extra) {
+      Random random(seed);
+      Shaper shaper(random);
+      int left = extra;
+      Shaped out = shaper.object(4, left, false);
+      return std::pair(out, left < 0 && extra >= 0);
+    };
+    const auto judge = [&](const Shaped& shaped) {
+      FaultList faults("f");
+      const auto conditions = ArgumentConditions::compile(shop_.parse(shaped.condition).root(),
+                                                          CompileContext{faults, Place::loosening, true, nullptr});
+      EXPECT_TRUE(conditions) << shaped.condition;
+      return conditions->judge(shop_.parse(shaped.value).root());
+    };
+    const Shaped exact = shape(-1).first;
+    ASSERT_EQ(judge(exact), Truth::yes) << "seed " << seed << " " << exact.condition << " " << exact.value;
+    for (int extra = 0; extra < 8; ++extra) {
+      const auto [more, added] = shape(extra);
+      if (!added) break;
+      ASSERT_NE(judge(more), Truth::yes) << "seed " << seed << " " << more.condition << " " << more.value;
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, kRounds);
+}
+
+// A second opinion on the whole of it: no index, no early end, written from the design alone.
+class Reference {
+ public:
+  explicit Reference(const CallFacts& facts) : facts_(facts) {}
+
+  V decide(json::Value policy) {
+    bool deny = false;
+    bool ask = false;
+    bool allow = false;
+    for (const json::Value rule : policy.find("rules").elements()) {
+      if (const json::Value match = rule.find("deny")) deny = deny || (holds(match, true) && !excepted(rule, false));
+      if (const json::Value match = rule.find("allow"))
+        allow = allow || (may_allow() && holds(match, false) && !excepted(rule, true));
+      const json::Value match = rule.find("ask");
+      if (!match || !holds(match, true) || excepted(rule, false)) continue;
+      const json::Value allow_if = rule.find("allowIf");
+      (allow_if && may_allow() && holds(allow_if, false) ? allow : ask) = true;
+    }
+    if (deny) return V::deny;
+    if (ask) return V::ask;
+    if (allow) return V::allow;
+    return policy.find("default").equals("deny") ? V::deny : V::ask;
+  }
+
+ private:
+  enum class T : std::uint8_t { no, maybe, yes };
+  bool may_allow() const {
+    return facts_.pinned && (!facts_.principal->anonymous || facts_.effect.category == EffectCategory::read);
+  }
+  bool excepted(json::Value rule, bool tightens) { return rule.find("unless") && holds(rule.find("unless"), tightens); }
+
+  static bool any_of(json::Value list, auto test) {
+    if (!list.is_array()) return test(list.string());
+    for (const json::Value item : list.elements()) {
+      if (test(item.string())) return true;
+    }
+    return false;
+  }
+
+  bool holds(json::Value match, bool tightens) {
+    for (const json::Member member : match.members()) {
+      const std::string name = member.name();
+      if (name == "server" && !any_of(member.value, [&](const std::string& id) { return id == facts_.server; }))
+        return false;
+      if (name == "tool" && !any_of(member.value, [&](const std::string& tool) {
+            return tool.ends_with('*') ? facts_.tool.starts_with(tool.substr(0, tool.size() - 1)) : tool == facts_.tool;
+          })) {
+        return false;
+      }
+      if (name == "principal" &&
+          !any_of(member.value, [&](const std::string& id) { return id == facts_.principal->id; }))
+        return false;
+      if (name == "group" &&
+          !any_of(member.value, [&](const std::string& id) { return facts_.principal->in_group(id); }))
+        return false;
+      if (name == "labels" &&
+          !any_of(member.value, [&](const std::string& label) { return facts_.effect.has_label(label); }))
+        return false;
+      if (name == "destructive" && member.value.boolean() != facts_.effect.destructive) return false;
+      if (name == "effect" && !any_of(member.value, [&](const std::string& effect) {
+            return facts_.effect.category == EffectCategory::unrated ? tightens
+                                                                     : effect == to_string(facts_.effect.category);
+          })) {
+        return false;
+      }
+      if (name == "arguments") {
+        const T truth = judge(member.value, !tightens);
+        if (truth == T::no || (truth == T::maybe && !tightens)) return false;
+      }
+    }
+    return true;
+  }
+
+  T judge(json::Value conditions, bool closed) {
+    T out = T::yes;
+    for (const json::Member member : conditions.members()) {
+      std::string name = member.name();
+      const bool optional = name.ends_with('?');
+      if (optional) name.pop_back();
+      json::Value value = facts_.arguments.find(name);
+      const json::Value schema = facts_.input_schema ? facts_.input_schema.at("/properties/" + name) : json::Value();
+      if (!value && schema) value = schema.find("default");
+      T here = T::maybe;
+      if (value) {
+        here = one(member.value, value);
+      } else if (optional) {
+        here = T::yes;
+      } else if (closed || (member.value.is_object() && member.value.size() == 0) || !schema) {
+        here = T::no;
+      }
+      out = std::min(out, here);
+    }
+    if (!closed) return out;
+    for (const json::Member member : facts_.arguments.members()) {
+      if (!conditions.find(member.name()) && !conditions.find(member.name() + "?")) return T::no;
+    }
+    return out;
+  }
+
+  T one(json::Value condition, json::Value value) {
+    if (condition.is_array()) {
+      T out = T::no;
+      for (const json::Value item : condition.elements()) out = std::max(out, one(item, value));
+      return out;
+    }
+    if (!condition.is_object()) {
+      if (condition.kind() != value.kind()) return T::maybe;
+      return same(condition, value) ? T::yes : T::no;
+    }
+    T out = T::yes;
+    for (const json::Member member : condition.members()) {
+      const std::string name = member.name();
+      const bool string = name == "maxLength";
+      if (string ? !value.is_string() : !value.is_number()) return T::maybe;
+      const double bound = member.value.real();
+      const double number = string ? static_cast<double>(value.string().size()) : value.real();
+      const bool good = name == "minimum"            ? number >= bound
+                        : name == "exclusiveMinimum" ? number > bound
+                                                     : number <= bound;
+      if (!good) out = T::no;
+    }
+    return out;
+  }
+
+  const CallFacts& facts_;
+};
+
+TEST_F(PropertyTest, AgreesWithASlowReference) {
+  std::array<int, 3> seen{};
+  for (int i = 0; i < kRounds * 3; ++i) {
+    const auto rules = some_rules();
+    const Shop::Call made = call();
+    const CallFacts facts = shop_.facts(made);
+    const std::string otherwise = random_.pick<std::string>({"ask", "deny"});
+    const V expected = Reference(facts).decide(shop_.parse(policy_text(rules, otherwise)).root());
+    ++seen[static_cast<std::size_t>(expected)];
+    ASSERT_EQ(verdict(rules, otherwise, facts), expected) << trace(rules, made);
+  }
+  for (const int count : seen) EXPECT_GT(count, kRounds / 20) << "the calls must be mixed enough to prove something";
+}
+
+TEST_F(PropertyTest, WhatComparesAsTighteningNeverLoosensACall) {
+  int tightening = 0;
+  for (int i = 0; i < kRounds * 2; ++i) {
+    auto rules = some_rules();
+    const auto before = shop_.policy(policy_text(rules, "ask"));
+    switch (random_.below(3)) {
+      case 0:
+        rules.push_back(any_rule());
+        break;
+      case 1:
+        rules.erase(rules.begin() + random_.below(static_cast<int>(rules.size())));
+        break;
+      default: {  // another rule under the same id
+        std::string other = any_rule();
+        std::string& old = random_.chance(50) ? rules.front() : rules.back();
+        const auto id = [](const std::string& text) { return text.substr(0, text.find(',')); };
+        old = id(old) + other.substr(other.find(','));
+      }
+    }
+    const auto after = shop_.policy(policy_text(rules, "ask"));
+    if (compare(*before, *after).may_loosen) continue;
+    ++tightening;
+    for (int k = 0; k < 10; ++k) {
+      const Shop::Call made = call();
+      const CallFacts facts = shop_.facts(made);
+      ASSERT_GE(evaluate(*after, facts).verdict, evaluate(*before, facts).verdict) << trace(rules, made);
+    }
+  }
+  EXPECT_GT(tightening, kRounds / 20);
+}
+
+}  // namespace
+}  // namespace sallyport::policy::test

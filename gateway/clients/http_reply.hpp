@@ -1,0 +1,44 @@
+// HttpReply: the way back of one POST. Notes and the answer wait here until the handler of the exchange takes them;
+// once the handler is gone, they go nowhere. On the loop.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "gateway/clients/outbox.hpp"
+#include "gateway/clients/reply.hpp"
+
+namespace sallyport::gateway {
+
+class HttpReply final : public Reply {
+ public:
+  // `takes_notes`: the client accepts an event stream; else notes are dropped.
+  HttpReply(asio::any_io_executor loop, bool takes_notes) : notes_(std::move(loop)), takes_notes_(takes_notes) {}
+
+  void note(std::string message, bool droppable) override {
+    if (takes_notes_ && open()) notes_.note(std::move(message), droppable);
+  }
+  [[nodiscard]] bool open() const override { return !left_ && !notes_.abandoned() && !finished_; }
+  void finish(Finished finished) override {
+    if (notes_.abandoned()) return;  // with its promise: undelivered
+    finished_ = std::move(finished);
+    notes_.changed().notify();
+  }
+
+  void client_left() { left_ = true; }  // it ended its side; whether it still reads is not known
+  void abandon() { notes_.abandon(); }  // the exchange is over
+  [[nodiscard]] bool left() const { return left_; }
+  [[nodiscard]] bool finished() const { return finished_.has_value(); }
+  [[nodiscard]] std::optional<Outbox::Item> take_note() { return notes_.take(); }
+  [[nodiscard]] Finished take() { return *std::exchange(finished_, std::nullopt); }
+  Signal& changed() { return notes_.changed(); }
+
+ private:
+  Outbox notes_;
+  std::optional<Finished> finished_;
+  bool takes_notes_;
+  bool left_ = false;
+};
+
+}  // namespace sallyport::gateway

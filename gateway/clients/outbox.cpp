@@ -1,0 +1,71 @@
+#include "gateway/clients/outbox.hpp"
+
+#include <algorithm>
+
+namespace sallyport::gateway {
+
+bool Outbox::make_room(std::size_t size) {
+  while (notes_ > 0 && (notes_ >= bounds_.notes || note_bytes_ + size > bounds_.note_bytes)) {
+    const auto victim = std::ranges::find_if(items_, [](const Item& item) { return item.droppable; });
+    if (victim == items_.end()) return false;
+    note_bytes_ -= victim->text.size();
+    --notes_;
+    ++dropped_;
+    items_.erase(victim);
+  }
+  return true;
+}
+
+void Outbox::note(std::string text, bool droppable) {
+  if (closed_ || abandoned_) return;
+  if (!make_room(text.size())) {
+    ++dropped_;
+    return;
+  }
+  ++notes_;
+  note_bytes_ += text.size();
+  items_.push_back({std::move(text), {}, false, droppable});
+  changed_.notify();
+}
+
+void Outbox::answer(std::string text, Delivery delivery) {
+  if (closed_ || abandoned_) return;
+  if (answer_bytes_ > 0 && answer_bytes_ + text.size() > bounds_.bytes) {
+    overflowed_ = true;
+    abandon();
+    return;
+  }
+  answer_bytes_ += text.size();
+  items_.push_back({std::move(text), std::move(delivery), true, false});
+  changed_.notify();
+}
+
+std::optional<Outbox::Item> Outbox::take() {
+  if (items_.empty()) return std::nullopt;
+  Item item = std::move(items_.front());
+  items_.pop_front();
+  if (item.answer) {
+    answer_bytes_ -= item.text.size();
+  } else {
+    --notes_;
+    note_bytes_ -= item.text.size();
+  }
+  changed_.notify();
+  return item;
+}
+
+void Outbox::close() {
+  closed_ = true;
+  changed_.notify();
+}
+
+void Outbox::abandon() {
+  closed_ = true;
+  abandoned_ = true;
+  const std::deque<Item> gone = std::move(items_);  // their deliveries fail when this goes, and may call back
+  items_.clear();
+  notes_ = note_bytes_ = answer_bytes_ = 0;
+  changed_.notify();
+}
+
+}  // namespace sallyport::gateway

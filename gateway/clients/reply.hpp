@@ -1,0 +1,57 @@
+// Reply: the way back of one request, as its transport gives it to a session; and Delivery, the promise to say once
+// whether an answer reached the transport. On the loop.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace sallyport::gateway {
+
+// Calls `delivered` exactly once: with what done() says, or with false when it goes. Says nothing any more once `alive`
+// is gone: then those who wanted to know are gone too.
+class Delivery {
+ public:
+  Delivery() = default;
+  Delivery(std::function<void(bool)> delivered, std::weak_ptr<const void> alive)
+      : delivered_(std::move(delivered)), alive_(std::move(alive)) {}
+  Delivery(Delivery&& other) noexcept : delivered_(std::exchange(other.delivered_, nullptr)), alive_(other.alive_) {}
+  Delivery& operator=(Delivery&& other) noexcept {
+    if (this != &other) {
+      done(false);
+      delivered_ = std::exchange(other.delivered_, nullptr);
+      alive_ = other.alive_;
+    }
+    return *this;
+  }
+  ~Delivery() { done(false); }
+  void done(bool taken) {
+    const auto delivered = std::exchange(delivered_, nullptr);
+    if (delivered && !alive_.expired()) delivered(taken);
+  }
+
+ private:
+  std::function<void(bool)> delivered_;
+  std::weak_ptr<const void> alive_;
+};
+
+struct Finished {
+  std::string message;     // a JSON-RPC answer, or an array of them for a batch
+  bool cancelled = false;  // the client cancelled the request and expects no answer
+  Delivery delivery;
+};
+
+// Kept alive by the session until finish() returned.
+class Reply {
+ public:
+  Reply() = default;
+  Reply(const Reply&) = delete;
+  Reply& operator=(const Reply&) = delete;
+  virtual ~Reply() = default;
+  virtual void note(std::string message, bool droppable) = 0;  // a notification that belongs to this request
+  [[nodiscard]] virtual bool open() const = 0;                 // the client can still get the answer
+  virtual void finish(Finished finished) = 0;                  // exactly once; no note after it
+};
+
+}  // namespace sallyport::gateway

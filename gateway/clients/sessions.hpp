@@ -1,0 +1,84 @@
+// Sessions: every client session of both fronts: how many there may be, whose they are, when they end, and what all of
+// them are told. On the loop; outlives the fronts.
+//
+// Bounds: limits.sessions in all, and half of that (at least one) for one principal; all anonymous ones together count
+// as one. An HTTP session without open request or stream ends after `idle`; a stdio session ends with its connection.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "gateway/base/clock.hpp"
+#include "gateway/base/task_group.hpp"
+#include "gateway/clients/authenticate.hpp"
+#include "gateway/clients/session.hpp"
+#include "gateway/ports/settings.hpp"
+
+namespace sallyport::gateway {
+
+struct SessionsOptions {
+  std::string version;               // of this build, for serverInfo
+  std::string boundary = "service";  // or "client-started"
+  LimitSettings limits;
+  Millis idle = std::chrono::minutes(30);
+  Millis sweep_every = std::chrono::minutes(1);
+  Millis debounce{100};                              // list changes within it are told once
+  std::function<Deadline::Clock::time_point()> now;  // for idleness; empty: the steady clock
+  std::function<void(std::size_t)> on_count;         // for metrics; may be empty
+};
+
+class Sessions {
+ public:
+  enum class Transport : unsigned char { http, stdio };
+
+  // `front`, `clock` and `entropy` outlive this.
+  Sessions(asio::any_io_executor loop, Front& front, Clock& clock, Entropy& entropy, SessionsOptions options);
+  ~Sessions();
+  Sessions(const Sessions&) = delete;
+  Sessions& operator=(const Sessions&) = delete;
+
+  // limit: too many in all (source gateway) or of this principal (source client).
+  Result<std::shared_ptr<Session>> open(const Identity& identity, Mount mount, Transport transport);
+  // By Mcp-Session-Id. Null if there is none of that id that this client opened at this mount: nobody learns which.
+  [[nodiscard]] std::shared_ptr<Session> find(std::string_view token, const Identity& identity, const Mount& mount);
+  void close(const std::shared_ptr<Session>& session, CancelReason reason);
+  void sweep();  // ends idle sessions; also done by itself
+
+  // Tells every initialized session that sees `server` (empty: all of them), soon and once.
+  void changed(std::string method, std::string server);
+  void close_streams(Transport transport);
+  // The session with this public id (`se_…`), or null.
+  [[nodiscard]] std::shared_ptr<Session> by_id(std::string_view id) const;
+
+  // No new sessions; waits for open requests until half of the time is over, then cancels them and waits for the rest
+  // of it. True: all ended. May be called by several at once.
+  asio::awaitable<bool> drain(Deadline deadline);
+  [[nodiscard]] bool draining() const { return draining_; }
+  [[nodiscard]] std::size_t count() const { return by_id_.size(); }
+  [[nodiscard]] const SessionsOptions& options() const { return options_; }
+
+ private:
+  static asio::awaitable<void> sweep_forever(Sessions& self);
+  static asio::awaitable<void> tell_later(Sessions& self);
+  void tell();
+  void counted();
+
+  std::shared_ptr<SessionServices> services_;
+  Entropy& entropy_;
+  SessionsOptions options_;
+  std::map<std::string, std::shared_ptr<Session>, std::less<>> by_id_;
+  std::unordered_map<std::string, std::shared_ptr<Session>> by_token_;
+  std::map<std::string, std::size_t, std::less<>> per_principal_;
+  std::set<std::pair<std::string, std::string>> changes_;  // (method, server) that wait to be told
+  bool telling_ = false;
+  bool draining_ = false;
+  TaskGroup chores_;  // last: they use the rest
+};
+
+}  // namespace sallyport::gateway

@@ -202,7 +202,7 @@ void Link::retire(const std::string& reason) {
 
 asio::awaitable<Result<ToolListing>> Link::list_tools(Deadline deadline) {
   const std::shared_ptr<Link> self = shared_from_this();
-  ToolPages pages(id(), context_->options.tools, context_->options.tool_pages);
+  ToolPages pages(id(), context_->options.tools, context_->options.tool_pages, context_->limits.result_bytes);
   while (!pages.done()) {
     CallControl control;
     control.deadline = deadline;

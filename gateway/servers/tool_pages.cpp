@@ -35,6 +35,7 @@ Status ToolPages::take(ServerAnswer answer) {
       log::warning("server.tool_is_no_object", {{"server", server_}, {"tool", tool.raw()}});
     }
   }
+  bytes_ += answer.document->text().size();
   listing_.pages.push_back(std::move(answer.document));
   const json::Value next = answer.result.find("nextCursor");
   if (!next || next.is_null()) {
@@ -45,6 +46,8 @@ Status ToolPages::take(ServerAnswer answer) {
     cut("its cursor does not advance");
   } else if (listing_.pages.size() >= max_pages_) {
     cut("too many pages");
+  } else if (bytes_ > max_bytes_) {
+    cut("its pages are too large");
   } else {
     cursor_ = std::string(next.raw());
   }

@@ -11,8 +11,8 @@ namespace sallyport::gateway::servers {
 
 class ToolPages {
  public:
-  ToolPages(std::string server, std::size_t max_tools, std::size_t max_pages)
-      : server_(std::move(server)), max_tools_(max_tools), max_pages_(max_pages) {}
+  ToolPages(std::string server, std::size_t max_tools, std::size_t max_pages, std::size_t max_bytes)
+      : server_(std::move(server)), max_tools_(max_tools), max_pages_(max_pages), max_bytes_(max_bytes) {}
   [[nodiscard]] bool done() const { return done_; }
   [[nodiscard]] std::string next_params() const;
   // An error of the server on the first page, or no answer, is an error of the whole; later pages likewise.
@@ -24,6 +24,8 @@ class ToolPages {
   std::string server_;
   std::size_t max_tools_;
   std::size_t max_pages_;
+  std::size_t max_bytes_;  // of all pages together
+  std::size_t bytes_ = 0;
   std::set<std::string, std::less<>> seen_;  // cursors, as raw tokens
   std::string cursor_;                       // raw token of the next page; empty: the first
   bool done_ = false;

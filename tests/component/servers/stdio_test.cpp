@@ -245,6 +245,15 @@ TEST_F(StdioLinkTest, EndlessPagesEndAtTheBound) {
   EXPECT_EQ(listing->pages.size(), 7U);
 }
 
+TEST_F(StdioLinkTest, PagesAreBoundedInBytesToo) {
+  limits_.result_bytes = 1'000;
+  make_pool(fixture({"--pages=endless"}));
+  const auto listing = run(link()->list_tools(Deadline::after(std::chrono::seconds(10))));
+  ASSERT_TRUE(listing.has_value());
+  EXPECT_GT(listing->pages.size(), 5U);
+  EXPECT_LT(listing->pages.size(), 50U);
+}
+
 // C083
 TEST_F(StdioLinkTest, WhatIsNoToolIsLeftOut) {
   make_pool(fixture({"--pages=odd"}));

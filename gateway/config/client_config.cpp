@@ -102,12 +102,7 @@ void add_servers(const Block& block, ClientConfig& config) {
     server.entry = std::move(taken.entry);
     server.notes = std::move(taken.notes);
     server.is_gateway = taken.is_gateway;
-    if (taken.needs_workspace) {
-      // The value goes through expand_variables when it is loaded: a `${` in a folder's name must stay itself.
-      std::string literal = base;
-      for (std::size_t at = 0; (at = literal.find("${", at)) != std::string::npos; at += 3) literal.insert(at, "$");
-      config.vars.emplace("workspaceFolder", literal);
-    }
+    if (taken.needs_workspace) config.vars.emplace("workspaceFolder", literal_text(base));
     if (taken.needs_home) config.vars.emplace("userHome", "${HOME}");
     config.servers.push_back(std::move(server));
   }

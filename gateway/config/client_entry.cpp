@@ -6,6 +6,7 @@
 #include <array>
 
 #include "gateway/config/files.hpp"
+#include "gateway/config/variables.hpp"
 #include "schemas/core/encoding.hpp"
 
 namespace sallyport::gateway {
@@ -33,7 +34,7 @@ class Taker {
     const bool usable = has("command") || has("url");
     if (!usable) out_.notes.emplace_back("it has neither a command nor an address: left out");
     if (in_project_ && has("command") && !has("cwd")) {
-      add("cwd", quote(literal(base_)));
+      add("cwd", quote(literal_text(base_)));
       note("`cwd` is added: the client starts it in that folder", true);
     }
     if (usable) out_.entry = changed_ ? rewritten() : std::string(entry_.raw());
@@ -49,12 +50,6 @@ class Taker {
   void add(std::string name, std::string text) { members_.push_back({std::move(name), std::move(text)}); }
   [[nodiscard]] bool has(std::string_view name) const {
     return std::any_of(members_.begin(), members_.end(), [&](const Member& member) { return member.name == name; });
-  }
-
-  // A text of ours in a place where `${` would be replaced.
-  static std::string literal(std::string text) {
-    for (std::size_t at = 0; (at = text.find("${", at)) != std::string::npos; at += 3) text.insert(at, "$");
-    return text;
   }
 
   void from_common() {
@@ -88,7 +83,7 @@ class Taker {
     if (path.empty() || bare || path.front() == '/' || path.starts_with("~") || path.find("${") != std::string::npos) {
       return add(name, std::string(value.raw()));
     }
-    add(name, quote(literal(resolve_path(base_, path))));
+    add(name, quote(literal_text(resolve_path(base_, path))));
     note(fmt::format("`{}` is made absolute", name), true);
   }
 

@@ -74,14 +74,18 @@ std::string who_may_write(const struct stat& facts, bool folder) {
   return {};
 }
 
+// Whoever may write the folder may put another file in the place of this one, or another link where there is one.
 std::string folder_writers(const std::string& path) {
   std::error_code error;
   const auto real = std::filesystem::canonical(path, error);
   if (error) return "lies in a folder that cannot be looked at";
-  struct stat facts{};
-  if (::stat(real.parent_path().c_str(), &facts) != 0) return "lies in a folder that cannot be looked at";
-  const std::string words = who_may_write(facts, true);
-  return words.empty() ? words : fmt::format("lies in a folder that {}", words);
+  for (const std::string& folder : {folder_of(path), real.parent_path().string()}) {
+    struct stat facts{};
+    if (::stat(folder.c_str(), &facts) != 0) return "lies in a folder that cannot be looked at";
+    const std::string words = who_may_write(facts, true);
+    if (!words.empty()) return fmt::format("lies in the folder `{}`, which {}", folder, words);
+  }
+  return {};
 }
 
 Status write_all(int fd, std::string_view text, const std::string& path) {

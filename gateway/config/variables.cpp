@@ -67,6 +67,11 @@ std::optional<std::string> look_up(const Reference& reference, const std::map<st
 
 }  // namespace
 
+std::string literal_text(std::string text) {
+  for (std::size_t at = 0; (at = text.find("${", at)) != std::string::npos; at += 3) text.insert(at, "$");
+  return text;
+}
+
 bool is_variable_name(std::string_view name) {
   if (name.empty() || name.size() > 100 || !is_letter(name.front())) return false;
   return std::all_of(name.begin(), name.end(),

@@ -23,6 +23,9 @@ struct Expanded {
 [[nodiscard]] Expanded expand_variables(std::string_view text, const std::map<std::string, std::string>* vars,
                                         const Environment& environment);
 
+// The text with `${` written so that expand_variables gives it back as it is.
+[[nodiscard]] std::string literal_text(std::string text);
+
 // Whether ${NAME} can name it: a letter or `_`, then letters, digits, `_`, `-` and `.`, at most 100.
 [[nodiscard]] bool is_variable_name(std::string_view name);
 

@@ -280,6 +280,74 @@ TEST_F(CheckConfig, WritesAPolicyThatLoadsWhenNothingIsRated) {
   EXPECT_TRUE(config.book->policy->rules.empty());
 }
 
+// The schema and the reader of a file know the same members: with each misspelt in turn there is one error, and it
+// suggests.
+TEST_F(CheckConfig, RefusesEveryMisspeltMemberWithASuggestion) {
+  for (const std::string file : {"trust.jsonc", "policy.jsonc"}) {
+    const std::string whole = files_.files["/c/" + file];
+    const auto document = json::Document::parse(whole, {.comments = true}).value();
+    int tried = 0;
+    std::vector<json::Value> open{document.root()};
+    while (!open.empty()) {
+      const json::Value value = open.back();
+      open.pop_back();
+      for (const json::Value one : value.elements()) open.push_back(one);
+      for (const json::Member member : value.members()) {
+        open.push_back(member.value);
+        const std::string parent = value.pointer();
+        const bool free_name = parent == "/servers" || parent.ends_with("/tools") || parent.ends_with("/arguments") ||
+                               parent.ends_with("/when") || parent.ends_with("/applied") ||
+                               parent.ends_with("/result") || parent.ends_with("/request_id");
+        if (free_name) continue;
+        std::string name = member.name();
+        name.insert(name.size() / 2, "q");
+        std::string changed = whole;
+        changed.replace(member.key.offset(), member.key.raw().size(), "\"" + name + "\"");
+        files_.files["/c/" + file] = changed;
+        const LoadedConfig config = load();
+        EXPECT_FALSE(config.ok());
+        const std::string wanted = "`" + name + "`";
+        const std::string all = text(config);
+        const auto at = all.find(wanted);
+        EXPECT_NE(at, std::string::npos) << member.value.pointer() << "\n" << all;
+        EXPECT_NE(all.find("did you mean `" + member.name() + "`", at), std::string::npos)
+            << member.value.pointer() << "\n"
+            << all;
+        ++tried;
+      }
+    }
+    EXPECT_GT(tried, 20);
+    files_.files["/c/" + file] = whole;
+  }
+}
+
+// Members that the design's examples do not use: the schema must not know more than the readers, nor they more than it.
+TEST_F(CheckConfig, TakesEveryOtherMemberOfTheFormats) {
+  files_.files["/c/trust.jsonc"] =
+      R"({ "$schema": "x", "servers": { "files": { "onFinding": "warn", "ignore": ["/_meta/build"],
+    "trustHints": { "permission": ["destructiveHint"], "retry": ["readOnlyHint"] }, "passes": ["roots", "sampling"],
+    "tools": { "write_file": { "effect": "external", "repeat": "never", "output": "enforce", "maxResultBytes": 1000,
+      "cases": [ { "when": { "path": { "pattern": "x" } }, "effect": "file", "destructive": true, "repeat": "safe", "labels": ["code"] } ],
+      "revision": { "tool": "read_file", "arguments": { "path": { "from": "/path" } }, "at": "/rev" },
+      "errors": { "none": { "result": { "code": 1 } } } } } },
+    "orders": { "tools": { "refund": { "effect": "external", "idempotencyKey": { "meta": "x/key" }, "repeat": "keyed" },
+      "create_order": { "effect": "record", "idempotencyKey": { "header": "Idempotency-Key" }, "repeat": "keyed" } } } } })";
+  files_.files["/c/policy.jsonc"] = R"({ "$schema": "x", "default": "deny", "rules": [
+    { "id": "a", "deny": { "server": ["files"], "tool": "write_*", "principal": "agent:*", "destructive": true, "labels": "code" }, "unless": { "group": ["support"] } },
+    { "id": "b", "deny": { "server": "files", "tool": "edit_file" }, "hide": true },
+    { "id": "c", "ask": { "server": "orders", "anyArgument": { "pattern": "x" } }, "approval": { "by": "owners", "revision": true, "grants": true } },
+    { "id": "d", "ask": { "server": "orders", "tool": "get_order", "pinned": false }, "approval": { "sessionUser": true } },
+    { "id": "e", "deny": { "server": "files", "method": "resources/read", "uri": "file:///etc/*" } },
+    { "id": "f", "deny": { "server": "orders", "tool": "refund", "arguments": { "note?": { "not": { "minLength": 1, "maxLength": 9 } } } } } ],
+    "budgets": [ { "id": "t", "per": "tool", "attempts": 5, "window": "1h" } ],
+    "tests": [ { "name": "n", "call": { "principal": "x", "groups": ["support"], "method": "tools/call", "server": "files", "tool": "read_file" },
+                 "verdict": "deny" } ] })";
+  const LoadedConfig config = load();
+  EXPECT_EQ(text(config).find("unknown member"), std::string::npos) << text(config);
+  EXPECT_EQ(text(config).find("must be"), std::string::npos) << text(config);
+  EXPECT_FALSE(has_errors(config.faults)) << text(config);
+}
+
 TEST(ProposedEffect, BelievesOnlyAnUncontradictedReadOnlyHint) {
   EXPECT_EQ(proposed_effect({.read_only = true}), EffectCategory::read);
   EXPECT_EQ(proposed_effect({.read_only = true, .destructive = true}), std::nullopt);

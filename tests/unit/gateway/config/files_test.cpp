@@ -49,10 +49,23 @@ TEST_F(SystemFilesTest, SaysWhoElseMayWriteAFileOrItsFolder) {
   EXPECT_NE(files_.read(path("a"), 100)->others_may_write.find("everybody"), std::string::npos);
   write("b", "text", 0600);
   ::chmod(folder_.c_str(), 0777);
-  EXPECT_NE(files_.read(path("b"), 100)->others_may_write.find("lies in a folder that may be written by everybody"),
-            std::string::npos);
+  EXPECT_NE(files_.read(path("b"), 100)->others_may_write.find("which may be written by everybody"), std::string::npos);
+  ::mkdir(path("closed").c_str(), 0700);
+  ASSERT_EQ(::symlink("../b", path("closed/link").c_str()), 0);
+  EXPECT_NE(files_.read(path("closed/link"), 100)->others_may_write.find("which may be written"), std::string::npos);
   ::chmod(folder_.c_str(), 01777);
   EXPECT_EQ(files_.read(path("b"), 100)->others_may_write, "");
+}
+
+TEST_F(SystemFilesTest, LooksAtTheFolderOfALinkToo) {
+  ::mkdir(path("real").c_str(), 0700);
+  ::mkdir(path("open").c_str(), 0700);
+  write("real/a", "text", 0600);
+  ASSERT_EQ(::symlink("../real/a", path("open/link").c_str()), 0);
+  EXPECT_EQ(files_.read(path("open/link"), 100)->others_may_write, "");
+  ::chmod(path("open").c_str(), 0777);
+  EXPECT_NE(files_.read(path("open/link"), 100)->others_may_write.find("/open`, which may be written"),
+            std::string::npos);
 }
 
 TEST_F(SystemFilesTest, RefusesWhatIsMissingTooLargeOrNoFile) {

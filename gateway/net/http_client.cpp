@@ -12,7 +12,7 @@
 namespace sallyport::gateway {
 namespace {
 
-constexpr std::size_t kOneWrite = 64U << 10;  // a body up to this size goes out with its head
+constexpr std::size_t kOneWrite = 64U << 10;    // a body up to this size goes out with its head
 constexpr int kMaxInterim = 8;                  // 1xx answers before the final one
 constexpr std::chrono::seconds kLateAnswer{2};  // what a server said before it stopped taking the request
 

@@ -11,7 +11,7 @@ namespace {
 
 using Fault = std::optional<HttpFault>;
 
-HttpFault bad(std::string message, int status = 400) { return {status, std::move(message)}; }
+HttpFault bad(std::string message, int status = 400) { return HttpFault(status, std::move(message)); }
 
 bool equal_name(std::string_view a, std::string_view lower_case) {
   return std::ranges::equal(a, lower_case,
@@ -86,6 +86,7 @@ Fault check_fields(std::string_view lines, bool request, Framing& framing) {
 }
 
 Fault check_request_line(std::string_view line, const HttpLimits& limits, bool& http_1_0) {
+  if (line.size() > limits.target_bytes + kRequestLineExtra) return bad("the request line is too long", 414);
   const std::size_t first = line.find(' ');
   const std::size_t last = line.rfind(' ');
   if (first == std::string_view::npos || first == last) return bad("the request line is not METHOD TARGET VERSION");

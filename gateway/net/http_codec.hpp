@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "gateway/net/http.hpp"
 
@@ -13,9 +14,13 @@ namespace sallyport::gateway {
 
 // Why a message is refused: the status for requests, the sentence for both.
 struct HttpFault {
-  int status = 400;
+  HttpFault(int code, std::string text) : status(code), message(std::move(text)) {}
+  int status;
   std::string message;
 };
+
+// Of a request line, besides its target: method, version, spaces.
+constexpr std::size_t kRequestLineExtra = 64;
 
 // Where the head ends (after the empty line), or npos. `from`: how far an earlier search came.
 [[nodiscard]] std::size_t find_head_end(std::string_view bytes, std::size_t& from);

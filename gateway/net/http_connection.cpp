@@ -107,9 +107,9 @@ asio::awaitable<std::optional<std::string>> HttpConnection::read_head() {
       if (buffer.starts_with("\r\n")) buffer.erase(0, 2);
     }
     const std::size_t end = find_head_end(buffer, from);
-    HttpFault too_large{431, "the headers are too large"};
-    if (end == std::string::npos && buffer.size() > limits.target_bytes + 64 && !buffer.contains('\n')) {
-      too_large = {414, "the request line is too long"};
+    HttpFault too_large(431, "the headers are too large");
+    if (end == std::string::npos && buffer.size() > limits.target_bytes + kRequestLineExtra && !buffer.contains('\n')) {
+      too_large = HttpFault(414, "the request line is too long");
     }
     if ((end == std::string::npos ? buffer.size() : end) > limits.header_bytes || too_large.status == 414) {
       co_await refuse(std::move(too_large));

@@ -138,13 +138,13 @@ std::optional<HttpFault> HttpMessageReader::put(std::string& bytes) {
     state_->keep_alive = state_->with([](auto& parser) { return parser.keep_alive(); });
   }
   if (error && error != http::error::need_more) return to_fault(error);
-  if (!done() && bytes.size() > kMaxStuck) return HttpFault{400, "a chunk header is too long"};
+  if (!done() && bytes.size() > kMaxStuck) return HttpFault(400, "a chunk header is too long");
   return std::nullopt;
 }
 
 std::optional<HttpFault> HttpMessageReader::put_end() {
   if (done()) return std::nullopt;
-  if (!head_done()) return HttpFault{400, "the message was cut off"};
+  if (!head_done()) return HttpFault(400, "the message was cut off");
   error_code error;
   state_->with([&](auto& parser) { parser.put_eof(error); });
   if (error) return to_fault(error);

@@ -15,7 +15,7 @@ namespace sallyport::gateway {
 
 struct HttpPooled {
   std::unique_ptr<ByteStream> stream;
-  std::string buffer;  // bytes of an answer that were not parsed yet
+  std::string buffer;                                      // bytes of an answer that were not parsed yet
   std::vector<char> piece = std::vector<char>(32U << 10);  // what one read fills
   Deadline::Clock::time_point idle_since;
 };

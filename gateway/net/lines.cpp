@@ -1,6 +1,6 @@
 #include "gateway/net/lines.hpp"
 
-#include <array>
+#include <algorithm>
 
 namespace sallyport::gateway {
 
@@ -49,17 +49,16 @@ std::optional<LineSplitter::Line> LineSplitter::finish() {
 }
 
 asio::awaitable<Result<std::optional<std::string>>> LineReader::next(Deadline deadline) {
-  std::array<char, 16384> chunk;  // NOLINT: filled by the read
   for (;;) {
     if (std::optional<LineSplitter::Line> line = splitter_.next()) {
       if (line->overlong) co_return fail(ErrorCode::limit, "a line is longer than the limit");
       co_return std::optional<std::string>(std::move(line->text));
     }
     if (ended_) co_return std::optional<std::string>();
-    const Result<std::size_t> got = co_await stream_.read_some(chunk, deadline);
+    const Result<std::size_t> got = co_await stream_.read_some(chunk_, deadline);
     if (!got) co_return fail(got.error());
     if (*got > 0) {
-      splitter_.feed(std::string_view(chunk.data(), *got));
+      splitter_.feed(std::string_view(chunk_.data(), *got));
       continue;
     }
     ended_ = true;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gateway/net/byte_stream.hpp"
 
@@ -43,6 +44,7 @@ class LineReader {
  private:
   ByteStream& stream_;
   LineSplitter splitter_;
+  std::vector<char> chunk_ = std::vector<char>(16U << 10);  // what one read fills
   bool ended_ = false;
 };
 

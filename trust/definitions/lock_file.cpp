@@ -19,11 +19,12 @@ constexpr std::uint64_t kVersion = 1;
 struct Section {
   std::string_view name;
   AcceptedByName LockServer::* list;
+  std::string_view key;  // the member of a definition that it stands under
 };
-constexpr Section kSections[] = {{"tools", &LockServer::tools},
-                                 {"prompts", &LockServer::prompts},
-                                 {"resources", &LockServer::resources},
-                                 {"resourceTemplates", &LockServer::resource_templates}};
+constexpr Section kSections[] = {{"tools", &LockServer::tools, "name"},
+                                 {"prompts", &LockServer::prompts, "name"},
+                                 {"resources", &LockServer::resources, "uri"},
+                                 {"resourceTemplates", &LockServer::resource_templates, "uriTemplate"}};
 
 // Objects have a definition's digest; instructions are a text and have one of its canonical form under the same tag.
 Result<std::string> digest_of(json::Value value, std::span<const std::string> ignored) {
@@ -106,6 +107,11 @@ class Parser {
     for (const auto entry : member.value.members()) {
       std::vector<Accepted> list;
       if (auto done = parse_list(entry.value, out.ignored, list); !done) return done;
+      const auto fits = [&](const Accepted& one) { return one.definition().find(section->key).equals(entry.name()); };
+      if (!std::ranges::all_of(list, fits)) {
+        return bad(entry.key,
+                   fmt::format("a definition under `{}` has another {}", visible(entry.name()), section->key));
+      }
       if (!(out.*section->list).emplace(entry.name(), std::move(list)).second) return twice(entry);
     }
     return {};

@@ -79,6 +79,13 @@ TEST(LockFile, NoticesAnEditedDefinition) {
   EXPECT_NE(parsed.error().message.find("at line "), std::string::npos);
 }
 
+TEST(LockFile, RefusesADefinitionUnderAnotherName) {
+  LockFile lock;
+  lock.servers["a"].identity.command = "/bin/a";
+  lock.servers["a"].tools["read"] = {accepted(R"({"name":"write"})")};
+  EXPECT_NE(parse_lock(print(lock)).error().message.find("under `read` has another name"), std::string::npos);
+}
+
 TEST(LockFile, RefusesOtherForms) {
   for (
       const auto* text :

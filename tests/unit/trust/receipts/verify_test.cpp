@@ -284,11 +284,16 @@ TEST_F(Verification, ReportsForPeopleAndPrograms) {
 
 // Whatever byte of a log is changed, verification says so.
 TEST_F(Verification, NoticesEveryChangedByte) {
-  const auto wanted = options();
   std::vector<CheckedLine> good;
+  log_ = make_log({small_receipt(ReceiptKind::start, 1), small_receipt(ReceiptKind::intent, 2, 1), test::full_receipt(),
+                   small_receipt(ReceiptKind::outcome, 3, 1)},
+                  key_);
+  const auto wanted = options();
   for (const auto& line : log_.lines) good.push_back(check_line(line, wanted));
   for (std::size_t at = 0; at < log_.lines.size(); ++at) {
-    for (std::size_t i = 0; i < log_.lines[at].size(); ++i) {
+    // Every byte of the short lines; of the long one, which differs only in length, some.
+    const std::size_t step = log_.lines[at].size() > 2000 ? 11 : 1;
+    for (std::size_t i = 0; i < log_.lines[at].size(); i += step) {
       auto line = log_.lines[at];
       line[i] = static_cast<char>(line[i] ^ (i % 3 == 0 ? 0x20 : 0x01));
       Verifier verifier(wanted);

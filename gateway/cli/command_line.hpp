@@ -1,0 +1,117 @@
+// The whole command line as one flat value (design section 10). Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schemas/core/time.hpp"
+
+namespace sallyport::gateway::cli {
+
+enum class Command : std::uint8_t {
+  init,
+  serve,
+  stdio,
+  wrap,
+  check,
+  tools,
+  call,
+  explain,
+  trust_accept,
+  trust_diff,
+  trust_show,
+  policy_test,
+  reload,
+  approvals_list,
+  approvals_watch,
+  approvals_show,
+  approvals_approve,
+  approvals_deny,
+  approvals_revoke,
+  operations_list,
+  operations_show,
+  operations_resolve,
+  receipts_list,
+  receipts_show,
+  receipts_verify,
+  receipts_export,
+  receipts_key,
+  show,
+  stop,
+  status,
+  login,
+  token_new,
+};
+
+struct ReceiptQuery {
+  std::string operation, principal, server, tool, kind, verdict, outcome;  // empty: any
+};
+
+// Members that a command does not take keep their defaults.
+struct Invocation {
+  Command command = Command::status;
+
+  // Every command.
+  bool json = false;
+  bool verbose = false;
+  std::string config;  // as written; relative ones count from the working folder
+  std::string state;
+  std::string token_file;  // of a person; for stdio of a client
+  std::string url;         // of the control side, instead of control.sock
+  std::string ca_file;     // for an https --url
+
+  // What it is about.
+  std::string id;      // of show, approvals, operations, receipts; of a stop to lift
+  std::string server;  // also of stdio: that server's own mount
+  std::string tool;
+  std::string arguments;  // JSON text, `-` (standard input) or `@file`; read_arguments() resolves it
+  std::string principal;  // of explain
+  std::string reason;
+  std::string outcome;  // of resolve: applied or none
+  std::string shown;    // digest that an approve names
+  bool yes = false;     // do not ask
+  bool offline = false;
+
+  // Lists.
+  std::string state_filter;
+  std::uint32_t limit = 50;
+  ReceiptQuery query;
+
+  // stop
+  std::string stop_kind;   // all, principal, server, tool; empty: list them, or lift by id
+  std::string stop_value;  // the principal or the server
+  bool lift = false;
+
+  // receipts verify, export
+  std::string file;  // of verify: `-` is standard input, empty: the state folder's own log; of export: where to
+  std::vector<std::string> key_files, checkpoint_files, checkpoint_key_files;
+  bool signatures = true;
+
+  // init
+  std::vector<std::string> files;
+  std::string folder;  // where to write; empty: the user's config folder
+
+  // wrap, and serve for it: the command and its words
+  std::vector<std::string> words;
+
+  // serve
+  std::optional<std::uint16_t> port, control_port;
+  std::string log = "text";         // text, json
+  std::optional<Millis> idle_exit;  // ends itself after so long without a client
+  bool client_started = false;      // receipts say `boundary: client-started`
+  bool wrapped = false;             // serve the command in `words`, as `wrap` does
+};
+
+struct Parsed {
+  std::optional<Invocation> invocation;
+  // Without one: what to print and to end with (help and version: 0, on out; a wrong line: 2, on err).
+  int exit_code = 0;
+  std::string out, err;
+};
+
+// `arguments`: without the program's name.
+[[nodiscard]] Parsed parse_command_line(std::vector<std::string> arguments);
+
+}  // namespace sallyport::gateway::cli

@@ -39,6 +39,7 @@ std::optional<std::string> coded(const HttpHeaders& headers) {
 }  // namespace
 
 asio::awaitable<void> HttpLink::take_answer(ExchangePtr exchange, HttpClientResponse& response, Deadline deadline) {
+  heard();
   const int status = response.status();
   const std::string type = media_type(response.headers().get("Content-Type").value_or(""));
   if (status >= 300) {

@@ -122,6 +122,7 @@ asio::awaitable<ServerAnswer> Link::run(Request request, CallControl control) {
   exchange->attempt = request.attempt;
   exchange->progress = std::move(control.progress);
   OpenRequest open(*this, exchange, control.cancel);
+  const auto begun = Deadline::Clock::now();
   Outgoing outgoing;
   outgoing.text = mcp::request(exchange->token, exchange->method, request.params(*exchange));
   outgoing.idempotency_header = std::move(request.idempotency_header);
@@ -144,7 +145,30 @@ asio::awaitable<ServerAnswer> Link::run(Request request, CallControl control) {
   ServerAnswer ended = give_up(*exchange, why);
   if (by_cancel) ended.cancelled = cancelled;
   ended.timed_out = !by_cancel;
+  if (ended.timed_out) check_silence(*exchange, begun);
   co_return ended;
+}
+
+void Link::check_silence(const Exchange& exchange, Deadline::Clock::time_point begun) {
+  log::warning("server.timed_out", {{"server", id()}, {"method", exchange.method}, {"sent", exchange.sent}});
+  if (!exchange.sent || silent_ || last_heard_ >= begun || state_ != State::up) return;
+  silent_ = true;
+  if (on_silence_) on_silence_();
+  // Its answer, whenever it comes, ends the silence.
+  context_->tasks.spawn("ping " + id(), ping(shared_from_this()));
+}
+
+asio::awaitable<void> Link::ping(std::shared_ptr<Link> self) {
+  CallControl control;
+  control.deadline = Deadline::after(self->context_->options.ping_wait);
+  co_await self->relay("ping", {}, std::move(control));
+}
+
+void Link::heard() {
+  last_heard_ = Deadline::Clock::now();
+  if (!std::exchange(silent_, false)) return;
+  log::info("server.answers_again", {{"server", id()}});
+  if (on_silence_) on_silence_();
 }
 
 ServerAnswer Link::give_up(Exchange& exchange, const std::string& why) {

@@ -64,6 +64,10 @@ class Link : public ServerLink, public std::enable_shared_from_this<Link> {
   [[nodiscard]] const std::string& end_reason() const { return end_reason_; }
   // The end was no fault of the server (we closed it, or it only lost the session).
   [[nodiscard]] bool ended_well() const { return ended_well_; }
+  // A call timed out and nothing at all has come from the server since it was sent. It may be busy or hang; nobody can
+  // tell, so the link goes on, but people are told.
+  [[nodiscard]] bool silent() const { return silent_; }
+  void on_silence(std::function<void()> callback) { on_silence_ = std::move(callback); }  // whenever silent() changes
   // Called once, when it is no longer up.
   void on_end(std::function<void()> callback) { on_end_ = std::move(callback); }
 
@@ -86,6 +90,7 @@ class Link : public ServerLink, public std::enable_shared_from_this<Link> {
   void finish(const std::string& reason, bool well);
   // To state ended for new requests; what is open goes on until finish().
   void retire(const std::string& reason);
+  void heard();  // something came from the server
 
   [[nodiscard]] const std::string& id() const { return settings_.id; }
   [[nodiscard]] std::size_t message_limit() const;  // of a text of the server
@@ -106,10 +111,15 @@ class Link : public ServerLink, public std::enable_shared_from_this<Link> {
   };
   asio::awaitable<ServerAnswer> run(Request request, CallControl control);
   ServerAnswer give_up(Exchange& exchange, const std::string& why);
+  void check_silence(const Exchange& exchange, Deadline::Clock::time_point begun);
+  static asio::awaitable<void> ping(std::shared_ptr<Link> self);
 
   ServerSettings settings_;
   ServerInfo info_;
   Deadline::Clock::time_point last_used_ = Deadline::Clock::now();
+  Deadline::Clock::time_point last_heard_ = Deadline::Clock::now();
+  bool silent_ = false;
+  std::function<void()> on_silence_;
   std::string end_reason_;
   bool ended_well_ = false;
   std::function<void()> on_end_;

@@ -149,6 +149,9 @@ asio::awaitable<Status> Pool::start_link(SlotPtr slot) {
   link->on_end([weak = weak_from_this(), slot] {
     if (const auto pool = weak.lock()) pool->on_link_end(slot);
   });
+  link->on_silence([weak = weak_from_this(), id = server.id] {
+    if (const auto pool = weak.lock()) pool->publish(id);
+  });
   co_return Status{};
 }
 
@@ -284,9 +287,11 @@ ServerStatus Pool::status_of(const ServerSettings& server) const {
   for (auto it = slots_.lower_bound({server.id, "", ""}); it != slots_.end() && std::get<0>(it->first) == server.id;
        ++it) {
     const Slot& slot = *it->second;
-    if (slot.link && slot.link->alive()) return {server.id, ServerState::up, {}};
+    const bool up = slot.link && slot.link->alive();
+    if (up && !slot.link->silent()) return {server.id, ServerState::up, {}};
     starting = starting || slot.busy;
     if (slot.failures > 0) status = {server.id, ServerState::down, slot.last_error.message};
+    if (up) status = {server.id, ServerState::down, "a call timed out and nothing has come from it since"};
   }
   if (starting) return {server.id, ServerState::starting, {}};
   return status;

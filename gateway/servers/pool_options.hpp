@@ -12,6 +12,7 @@ struct PoolOptions {
   Millis close_wait{2'000};    // after stdin was closed, and again after SIGTERM
   Millis exit_drain{500};      // what an ended child wrote is still read for so long
   Millis group_grace{100};     // for what else lives in the group of an ended child
+  Millis ping_wait{30'000};    // for a server that let a call time out and said nothing
   Millis write_grace{30'000};  // a request that was begun and given up must be finished by then
   Millis backoff_first{250};   // after a failed start or a crash; doubled each time, with full jitter above half
   Millis backoff_most{60'000};

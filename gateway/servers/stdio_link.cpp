@@ -181,7 +181,11 @@ void StdioLink::take_frame(FrameReader::Frame frame) {
   std::string shown = frame.text.substr(0, 200);
   std::vector<std::string> replies;
   const auto taken = conversation_.receive(std::move(frame.text), {}, replies);
-  if (taken == Conversation::Taken::noise) noise(shown);
+  if (taken == Conversation::Taken::noise) {
+    noise(shown);
+  } else {
+    heard();
+  }
   for (std::string& reply : replies) send_note(std::move(reply), true);
 }
 

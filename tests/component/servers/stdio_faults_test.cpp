@@ -342,6 +342,24 @@ TEST_F(StdioFaultsTest, AStoppedChildIsEndedByTheDeadline) {
   EXPECT_FALSE(process_exists(pid));
 }
 
+// C020: a server that hangs is named; one that is only slow is not ended for it.
+TEST_F(StdioFaultsTest, ASilentServerIsNamedUntilItAnswersAgain) {
+  make_pool(fixture());
+  const auto server = link();
+  const auto inside = json::Document::parse(text(call(*server, "inside")));
+  ASSERT_TRUE(inside.has_value());
+  const int pid = static_cast<int>(*inside->root().find("pid").integer());
+  ASSERT_EQ(::kill(pid, SIGSTOP), 0);
+  EXPECT_EQ(call(*server, permit("raw"), within(Millis(100))).kind, Kind::lost);
+  EXPECT_EQ(pool_->status()[0].state, ServerState::down);
+  EXPECT_EQ(events_.states.back().state, ServerState::down);
+  EXPECT_TRUE(server->alive());
+  ASSERT_EQ(::kill(pid, SIGCONT), 0);
+  spin([&] { return pool_->status()[0].state == ServerState::up; });
+  EXPECT_EQ(events_.states.back().state, ServerState::up);
+  expect_works(*server);
+}
+
 TEST_F(StdioFaultsTest, DestroyingThePoolKillsTheChildren) {
   make_pool(fixture());
   const auto inside = json::Document::parse(text(call(*link(), "inside")));

@@ -95,6 +95,9 @@ std::optional<Decimal> Decimal::parse(std::string_view token) {
 std::optional<Decimal> Decimal::parse_safe(std::string_view token) {
   auto exact = parse(token);
   if (!exact) return std::nullopt;
+  // Fifteen digits survive a double and back, as long as its exponent is ordinary.
+  if (exact->digits_.size() <= 15 && token.size() <= 40 && exact->exponent_ > -40 && exact->exponent_ < 40)
+    return exact;
   double nearest = 0;
   const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), nearest);
   if (error != std::errc() || end != token.data() + token.size() || !std::isfinite(nearest)) return std::nullopt;

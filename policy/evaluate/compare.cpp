@@ -104,8 +104,16 @@ class Comparison {
     rule.kind == RuleKind::allow ? stricter(named(rule) + " is gone.") : looser(named(rule) + " is gone.");
   }
 
+  // An ask that speaks of more takes the place of the default there, with its people and its `allowIf`.
+  bool takes_more(const Rule& before, const Rule& after) const {
+    const bool same = same_match(before.match, after.match) && no_new(before.unless, after.unless);
+    if (after.kind != RuleKind::ask || same) return false;
+    return !after.allow_if.empty() || after_.default_verdict == Verdict::deny ||
+           !at_least_as_strict(after.approval, after_.approval);
+  }
+
   void changed(const Rule& before, const Rule& after) {
-    if (only_stricter(before, after)) {
+    if (only_stricter(before, after) && !takes_more(before, after)) {
       stricter(named(after) + " speaks of more, or more strictly.");
     } else if (before.kind != after.kind) {
       looser(named(before) + " has become " + named(after) + ".");

@@ -30,6 +30,7 @@ void add_matched(Weighed& out, const Rule& rule, const Judged& judged) {
       break;
     case RuleKind::ask:
       matched.approval = rule.approval;
+      if (!judged.sure) out.unsure.push_back(rule.id);
       break;
     case RuleKind::require:
       out.evidence.push_back({rule.id, rule.evidence->server, rule.evidence->tool, rule.message});
@@ -86,43 +87,47 @@ void conclude_hook(MatchedRule& rule, std::span<const HookAnswer> answers, Decis
   }
 }
 
-bool says_allow(const MatchedRule& rule) {
-  return rule.verdict == Verdict::allow && (rule.kind == RuleKind::allow || rule.kind == RuleKind::ask);
+// Whether a rule of its own speaks of the call, so that the default does not. What only might (an ask that could not be
+// judged) and what may only tighten (a hook) does not count: it would turn a default denial into a question.
+bool speaks(const MatchedRule& rule, const Weighed& weighed) {
+  if (rule.kind == RuleKind::allow) return true;
+  return rule.kind == RuleKind::ask && std::ranges::find(weighed.unsure, rule.id) == weighed.unsure.end();
 }
 
-void conclude_verdict(const Policy& policy, Decision& out) {
+void conclude_verdict(const Policy& policy, const Weighed& weighed, Decision& out) {
   const auto any = [&](auto test) { return std::ranges::any_of(out.rules, test); };
-  if (any([](const MatchedRule& rule) { return rule.verdict == Verdict::deny; })) {
-    out.verdict = Verdict::deny;
+  if (any([](const MatchedRule& rule) { return rule.verdict == Verdict::deny; })) return;
+  const auto ask = [&](const ApprovalTerms& terms) {
+    if (std::ranges::find(out.asks, terms) == out.asks.end()) out.asks.push_back(terms);
+  };
+  for (const MatchedRule& rule : out.rules) {
+    if (rule.verdict == Verdict::ask) ask(rule.approval.value_or(policy.approval));
+  }
+  const bool spoken = any([&](const MatchedRule& rule) { return speaks(rule, weighed); });
+  if (!spoken && policy.default_verdict == Verdict::deny) {
+    out.by_default = true;
+    out.asks.clear();
+    out.reasons.push_back(reason(ReasonCode::policy_denied, "No rule of this gateway allows this call.", {}));
     return;
   }
-  for (const MatchedRule& rule : out.rules) {
-    if (rule.verdict == Verdict::ask) out.asks.push_back(rule.approval.value_or(policy.approval));
+  if (!spoken) {
+    out.by_default = out.asks.empty();
+    ask(policy.approval);
   }
-  if (!out.asks.empty()) {
-    out.verdict = Verdict::ask;
-  } else if (any(says_allow)) {
-    out.verdict = Verdict::allow;
-  } else {
-    out.by_default = true;
-    out.verdict = policy.default_verdict;
-    if (out.verdict == Verdict::ask) out.asks.push_back(policy.approval);
-    if (out.verdict == Verdict::deny)
-      out.reasons.push_back(reason(ReasonCode::policy_denied, "No rule of this gateway allows this call.", {}));
-  }
+  out.verdict = out.asks.empty() ? Verdict::allow : Verdict::ask;
 }
 
 }  // namespace
 
 Weighed weigh(const Policy& policy, const CallFacts& facts) {
   Weighed out;
-  Work work;
+  Judging judging(facts);
   for (const std::uint32_t index : policy.index.candidates(facts.server, facts.tool)) {
     const Rule& rule = policy.rules[index];
     ++out.candidates;
     try {
-      const Judged judged = judge_rule(rule, facts, work, false);
-      if (work.exhausted()) {
+      const Judged judged = judge_rule(rule, judging, false);
+      if (judging.work.exhausted()) {
         add_failed(out, rule);
         break;
       }
@@ -131,7 +136,7 @@ Weighed weigh(const Policy& policy, const CallFacts& facts) {
       add_failed(out, rule);
     }
   }
-  out.conditions = work.conditions();
+  out.conditions = judging.work.conditions();
   return out;
 }
 
@@ -145,7 +150,7 @@ Decision conclude(const Policy& policy, const Weighed& weighed, std::span<const 
     if (rule.kind == RuleKind::require) conclude_evidence(rule, weighed, evidence, out);
     if (rule.kind == RuleKind::hook) conclude_hook(rule, hooks, out);
   }
-  conclude_verdict(policy, out);
+  conclude_verdict(policy, weighed, out);
   return out;
 }
 

@@ -18,10 +18,11 @@ struct Weighed {
   std::vector<MatchedRule> rules;  // all that matched, in order of the files; require and hook still undecided
   std::vector<EvidenceWanted> evidence;
   std::vector<HookWanted> hooks;
-  std::vector<Reason> reasons;   // of denials and failed rules
-  bool denied = false;           // a deny matched or a rule failed: do not fetch evidence, do not ask hooks
-  std::uint64_t conditions = 0;  // looked at, for the bound and its test
-  std::uint32_t candidates = 0;  // rules looked at
+  std::vector<std::string> unsure;  // asks that only might speak of this call: they do not take the default's place
+  std::vector<Reason> reasons;      // of denials and failed rules
+  bool denied = false;              // a deny matched or a rule failed: do not fetch evidence, do not ask hooks
+  std::uint64_t conditions = 0;     // looked at, for the bound and its test
+  std::uint32_t candidates = 0;     // rules looked at
 };
 
 // What the caller found for one EvidenceWanted.

@@ -52,9 +52,9 @@ std::string matched_words(const Rule& rule, const Judged& judged) {
 Explanation explain(const Policy& policy, const CallFacts& facts) {
   Explanation out;
   out.decision = evaluate(policy, facts);
-  Work work;
+  Judging judging(facts);
   for (const Rule& rule : policy.rules) {
-    Judged judged = judge_rule(rule, facts, work, true);
+    Judged judged = judge_rule(rule, judging, true);
     RuleLine line{.id = rule.id,
                   .kind = rule.kind,
                   .matched = judged.matched,
@@ -67,7 +67,7 @@ Explanation explain(const Policy& policy, const CallFacts& facts) {
     line.pointer = std::move(judged.pointer);
     out.rules.push_back(std::move(line));
   }
-  if (work.exhausted())
+  if (judging.work.exhausted())
     out.notes.emplace_back("The bound on work was reached: the rules refuse such a call (RULE_FAILED).");
   const Weighed weighed = weigh(policy, facts);
   if (!weighed.denied && !weighed.evidence.empty())

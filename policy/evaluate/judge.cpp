@@ -12,7 +12,11 @@ std::string at(const Miss& miss) {
 }
 
 Judged refuse(std::string words, std::string pointer = {}) {
-  return Judged{.matched = false, .verdict = Verdict::allow, .words = std::move(words), .pointer = std::move(pointer)};
+  return Judged{.matched = false,
+                .verdict = Verdict::allow,
+                .sure = true,
+                .words = std::move(words),
+                .pointer = std::move(pointer)};
 }
 
 // What holds for every allow, whatever it names (design section 4).
@@ -28,16 +32,25 @@ std::optional<std::string> allow_barred(const CallFacts& facts) {
   return std::nullopt;
 }
 
-// An ask whose `allowIf` holds says allow; where it does not, why.
-Verdict ask_verdict(const Rule& rule, const CallFacts& facts, Work& work, Judged* explained) {
+// An ask whose `allowIf` holds says allow; where it does not, why. `sure`: the ask speaks of this call beyond doubt;
+// where it only might, nothing of it may loosen.
+Verdict ask_verdict(const Rule& rule, bool sure, Judging& judging, Judged* explained) {
   if (rule.allow_if.empty()) return Verdict::ask;
+  if (!sure) {
+    if (explained != nullptr)
+      explained->words += "; its `allowIf` does not count where the ask itself cannot be judged";
+    return Verdict::ask;
+  }
+  const CallFacts& facts = judging.facts;
   if (const auto barred = allow_barred(facts)) {
     if (explained != nullptr) explained->words += "; its `allowIf` does not count: " + *barred;
     return Verdict::ask;
   }
   for (const Match& match : rule.allow_if) {
     Miss miss;
-    if (matches(match, facts, work, explained != nullptr ? &miss : nullptr)) {
+    Miss* say = explained != nullptr ? &miss : nullptr;
+    if (match_names(match, facts, say) &&
+        judge_conditions(match, facts, judging.schema, judging.work, say) == Truth::yes) {
       if (explained != nullptr) explained->words += "; its `allowIf` holds, so it need not be asked";
       return Verdict::allow;
     }
@@ -62,29 +75,33 @@ Verdict own_verdict(RuleKind kind) {
 
 }  // namespace
 
-Judged judge_rule(const Rule& rule, const CallFacts& facts, Work& work, bool explain) {
+Judged judge_rule(const Rule& rule, Judging& judging, bool explain) {
+  const CallFacts& facts = judging.facts;
   Miss miss;
   Miss* say = explain ? &miss : nullptr;
   if (!match_names(rule.match, facts, say)) return refuse(std::move(miss.words));
   if (rule.kind == RuleKind::allow) {
     if (auto barred = allow_barred(facts)) return refuse(std::move(*barred));
   }
-  const Truth truth = judge_conditions(rule.match, facts, work, say);
+  const Truth truth = judge_conditions(rule.match, facts, judging.schema, judging.work, say);
   if (!holds(truth, rule.match.place)) return refuse(explain ? at(miss) : "", std::move(miss.pointer));
+  bool sure = truth == Truth::yes;
   for (const Match& exception : rule.unless) {
     Miss inner;
     if (!match_names(exception, facts)) continue;
-    const Truth excepted = judge_conditions(exception, facts, work, explain ? &inner : nullptr);
+    const Truth excepted = judge_conditions(exception, facts, judging.schema, judging.work, explain ? &inner : nullptr);
+    sure = sure && excepted == Truth::no;
     if (!holds(excepted, exception.place)) continue;
     return refuse(excepted == Truth::yes ? "its `unless` holds" : "its `unless` counts, because " + at(inner),
                   std::move(inner.pointer));
   }
-  Judged out{.matched = true, .verdict = own_verdict(rule.kind), .words = {}, .pointer = {}};
+  Judged out{.matched = true, .verdict = own_verdict(rule.kind), .sure = true, .words = {}, .pointer = {}};
   if (explain) {
     out.words = truth == Truth::undetermined ? "matches, because " + at(miss) : "matches";
     if (truth == Truth::undetermined) out.pointer = miss.pointer;
   }
-  if (rule.kind == RuleKind::ask) out.verdict = ask_verdict(rule, facts, work, explain ? &out : nullptr);
+  out.sure = sure;
+  if (rule.kind == RuleKind::ask) out.verdict = ask_verdict(rule, sure, judging, explain ? &out : nullptr);
   return out;
 }
 

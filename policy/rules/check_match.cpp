@@ -186,7 +186,7 @@ void Reader::check_arguments(const Match& match, json::Value source, std::span<c
   }
 }
 
-void Reader::check_concerned(const Match& match, json::Value source) {
+void Reader::check_concerned(const Match& match, json::Value source, bool own_tools) {
   if (!speaks(match, Method::tools_call)) return;
   bool all_known = true;
   std::vector<const VocabularyTool*> tools = concerned(match, all_known);
@@ -198,7 +198,8 @@ void Reader::check_concerned(const Match& match, json::Value source) {
       idle(source, "no accepted tool that this names has such an effect: this can never matter");
     return;
   }
-  const bool each = match.tools && match.tools->prefixes.empty();
+  // A list that the match itself gives is about each of its tools; an inherited one may be about some of them.
+  const bool each = match.tools && match.tools->prefixes.empty() && (own_tools || tools.size() == 1);
   if (match.arguments && only_tools) {
     check_arguments(match, source, tools, each);
     if (each) {
@@ -215,7 +216,7 @@ void Reader::check(const Match& match, json::Value source) {
   check_servers(match, source);
   check_tool_names(match, source);
   check_principals(match, source);
-  check_concerned(match, source);
+  check_concerned(match, source, true);
 }
 
 void Reader::check_inner(const Match& inner, const Match& outer, json::Value source) {
@@ -226,7 +227,7 @@ void Reader::check_inner(const Match& inner, const Match& outer, json::Value sou
   if (whole.servers.empty()) whole.servers = outer.servers;
   if (!whole.tools) whole.tools = outer.tools;
   if (inner.tools) check_tool_names(whole, source);
-  check_concerned(whole, source);
+  check_concerned(whole, source, inner.tools.has_value());
 }
 
 }  // namespace sallyport::policy

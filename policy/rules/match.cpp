@@ -189,9 +189,8 @@ bool match_names(const Match& match, const CallFacts& facts, Miss* miss) {
   return true;
 }
 
-Truth judge_conditions(const Match& match, const CallFacts& facts, Work& work, Miss* miss) {
+Truth judge_conditions(const Match& match, const CallFacts& facts, const SchemaView& schema, Work& work, Miss* miss) {
   if (!match.has_conditions()) return Truth::yes;
-  const SchemaView schema = facts.input_schema ? SchemaView(facts.input_schema) : SchemaView();
   Truth out = Truth::yes;
   const auto take = [&](Truth truth, Miss&& here) {
     if (truth < out && miss != nullptr) *miss = std::move(here);
@@ -217,7 +216,9 @@ Truth judge_conditions(const Match& match, const CallFacts& facts, Work& work, M
 
 bool matches(const Match& match, const CallFacts& facts, Work& work, Miss* miss) {
   if (!match_names(match, facts, miss)) return false;
-  return holds(judge_conditions(match, facts, work, miss), match.place);
+  if (!match.has_conditions()) return true;
+  const SchemaView schema = facts.input_schema ? SchemaView(facts.input_schema) : SchemaView();
+  return holds(judge_conditions(match, facts, schema, work, miss), match.place);
 }
 
 bool covers(const Match& wide, const Match& narrow) {

@@ -44,7 +44,9 @@ struct Match {
 // Whether all but the conditions match. `miss` says the first thing that does not.
 [[nodiscard]] bool match_names(const Match& match, const CallFacts& facts, Miss* miss = nullptr);
 // The conditions; yes if there are none.
-[[nodiscard]] Truth judge_conditions(const Match& match, const CallFacts& facts, Work& work, Miss* miss = nullptr);
+// `schema`: of facts.input_schema, made once for many rules.
+[[nodiscard]] Truth judge_conditions(const Match& match, const CallFacts& facts, const SchemaView& schema, Work& work,
+                                     Miss* miss = nullptr);
 // Both, for the place of the match.
 [[nodiscard]] bool matches(const Match& match, const CallFacts& facts, Work& work, Miss* miss = nullptr);
 

@@ -53,7 +53,7 @@ class Reader {
   [[nodiscard]] std::optional<Match> match(json::Value value, Place place, bool closed,
                                            std::span<const Method> inherited = {});
   void check(const Match& match, json::Value source);
-  // `base`: what the match stands in (of `unless` and `allowIf`), null for a rule's own.
+  // Of `unless` and `allowIf`, within the match of their rule.
   void check_inner(const Match& inner, const Match& outer, json::Value source);
   [[nodiscard]] std::optional<ApprovalTerms> approval(json::Value value, const ApprovalTerms& base);
   [[nodiscard]] std::optional<Rule> rule(json::Value value, const ApprovalTerms& base);
@@ -77,7 +77,7 @@ class Reader {
   void check_principals(const Match& match, json::Value source);
   void check_shape(const Match& match, json::Value source);
   [[nodiscard]] std::vector<const VocabularyTool*> concerned(const Match& match, bool& all_known) const;
-  void check_concerned(const Match& match, json::Value source);
+  void check_concerned(const Match& match, json::Value source, bool own_tools);
   void check_arguments(const Match& match, json::Value source, std::span<const VocabularyTool* const> tools, bool each);
   void check_required(const Match& match, json::Value source, const VocabularyTool& tool);
   void note_unaccepted(json::Value where, const std::string& server);

@@ -68,6 +68,10 @@ TEST_F(CompareTest, EverythingElseMayLoosen) {
        R"({"id":"q","ask":{"server":"files"},"approval":{"by":["owners"]}})"},
       {R"({"id":"q","ask":{"server":"files"}})",
        R"({"id":"q","ask":{"server":"files"},"approval":{"sessionUser":true}})"},
+      {R"({"id":"q","ask":{"server":"files","tool":"list"},"allowIf":{"group":"agents"}})",
+       R"({"id":"q","ask":{"server":"files"},"allowIf":{"group":"agents"}})"},
+      {R"({"id":"q","ask":{"server":"files"},"unless":{"tool":"list"},"allowIf":{"group":"agents"}})",
+       R"({"id":"q","ask":{"server":"files"},"allowIf":{"group":"agents"}})"},
       {R"({"id":"f","require":{"server":"orders"},"evidence":{"tool":"check_config","result":{"a":true}}})",
        R"({"id":"f","require":{"server":"orders"},"evidence":{"tool":"check_config","result":{}}})"},
   };
@@ -89,6 +93,9 @@ TEST_F(CompareTest, EverythingElseMayLoosen) {
           R"({"approval":{"by":"payments","quorum":2}})",
           R"({"approval":{"by":"payments","quorum":2},"rules":[{"id":"q","ask":{"server":"files"},"approval":{"quorum":1}}]})")
           .may_loosen);
+  EXPECT_TRUE(change(R"({"default":"deny","rules":[{"id":"q","ask":{"server":"files","tool":"list"}}]})",
+                     R"({"default":"deny","rules":[{"id":"q","ask":{"server":"files"}}]})")
+                  .may_loosen);
   // The policy's own terms are inherited.
   EXPECT_TRUE(change(R"({"approval":{"quorum":2},"rules":[{"id":"q","ask":{"server":"files"}}]})",
                      R"({"rules":[{"id":"q","ask":{"server":"files"}}]})")

@@ -236,6 +236,27 @@ TEST_F(EvaluateTest, AllowIfTurnsOnlyItsOwnAsk) {
             V::allow);
 }
 
+TEST_F(EvaluateTest, AllowIfDoesNotCountWhereTheAskItselfCannotBeJudged) {
+  const std::string ask =
+      R"({"id":"r","ask":{"server":"orders","tool":"refund","arguments":{"amount":{"maximum":50}}},"allowIf":{"arguments":{"order_id":{},"amount":{}}}})";
+  EXPECT_EQ(rules(ask, refund(R"({"order_id":"1","amount":50})")), V::allow);
+  EXPECT_EQ(rules(ask, refund(R"({"order_id":"1","amount":51})")), V::ask);
+  EXPECT_EQ(rules(ask, refund(R"({"order_id":"1","amount":9007199254740993})")), V::ask);
+  const std::string unless =
+      R"({"id":"r","ask":{"server":"orders","tool":"refund"},"unless":{"arguments":{"order_id":{},"amount":5}},"allowIf":{"arguments":{"order_id":{},"amount":{}}}})";
+  EXPECT_EQ(rules(unless, refund(R"({"order_id":"1","amount":6})")), V::allow);
+  EXPECT_EQ(rules(unless, refund(R"({"order_id":"1","amount":"5"})")), V::ask);
+}
+
+TEST_F(EvaluateTest, AnAskThatCannotBeJudgedOpensNoDefaultDenial) {
+  const std::string text =
+      R"({"default":"deny","rules":[{"id":"r","ask":{"server":"orders","tool":"refund","arguments":{"amount":{"maximum":50}}}}]})";
+  EXPECT_EQ(shop_.verdict(text, refund(R"({"amount":50})")), V::ask);
+  EXPECT_EQ(shop_.verdict(text, refund(R"({"amount":51})")), V::deny);
+  EXPECT_EQ(shop_.verdict(text, refund(R"({"amount":"50"})")), V::deny);
+  EXPECT_EQ(shop_.verdict(text, refund(R"({})")), V::deny);
+}
+
 TEST_F(EvaluateTest, EachMatchingAskMustBeSatisfied) {
   const Decision out = decision(
       R"({"id":"a","ask":{"server":"orders"},"approval":{"by":"owners"}},{"id":"b","ask":{"labels":"money"},"approval":{"by":"payments","quorum":2}},
@@ -298,6 +319,11 @@ TEST_F(EvaluateTest, HooksOnlyTighten) {
       shop_.policy(R"({"default":"deny","rules":[{"id":"h","hook":{"server":"orders"},"url":"http://127.0.0.1:1/"}]})");
   const std::vector<HookAnswer> none{{.rule = "h", .decision = HookAnswer::Decision::none, .message = {}}};
   EXPECT_EQ(evaluate(*alone, facts, {}, none).verdict, V::deny) << "`none` allows nothing";
+  const std::vector<HookAnswer> ask{{.rule = "h", .decision = HookAnswer::Decision::ask, .message = {}}};
+  EXPECT_EQ(evaluate(*alone, facts, {}, ask).verdict, V::deny) << "`ask` opens no default denial";
+  const auto quorum = shop_.policy(
+      R"({"approval":{"quorum":2},"rules":[{"id":"h","hook":{"server":"orders"},"url":"http://127.0.0.1:1/","approval":{"by":"payments","quorum":1}}]})");
+  EXPECT_EQ(evaluate(*quorum, facts, {}, ask).asks.size(), 2U) << "nor does it take the place of the default's people";
 }
 
 TEST_F(EvaluateTest, DoesNotAskForEvidenceOrHooksOnceDenied) {

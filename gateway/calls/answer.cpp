@@ -10,44 +10,69 @@ namespace {
 // What the client should do next, by code; a model reads this.
 std::string_view advice(ReasonCode code) {
   switch (code) {
-    case ReasonCode::arguments_invalid: return "Correct the arguments as described and call again.";
-    case ReasonCode::policy_denied: return "Do not repeat this call; choose another way or tell the user that it is not permitted.";
+    case ReasonCode::arguments_invalid:
+      return "Correct the arguments as described and call again.";
+    case ReasonCode::policy_denied:
+      return "Do not repeat this call; choose another way or tell the user that it is not permitted.";
     case ReasonCode::approval_pending:
-      return "Do not repeat the call and do not work around it: call `sallyport_wait` with this approval's id, once, and it will wait for the "
+      return "Do not repeat the call and do not work around it: call `sallyport_wait` with this approval's id, once, "
+             "and it will wait for the "
              "answer and then run the approved call.";
-    case ReasonCode::approval_denied: return "A person refused it. Do not repeat this call or work around it; tell the user.";
-    case ReasonCode::approval_expired: return "Nobody answered in time. Ask the user before calling again.";
-    case ReasonCode::approval_invalidated: return "What was approved is no longer what would run. Call again to ask anew.";
-    case ReasonCode::no_approver: return "Nobody is set up who could approve it. Tell the user; repeating does not help.";
-    case ReasonCode::evidence_required: return "First do what is named here, then call again.";
-    case ReasonCode::tool_quarantined: return "Do not use this tool until an operator has reviewed it.";
-    case ReasonCode::budget_exhausted: return "Stop calling tools of this kind and report what was reached so far.";
-    case ReasonCode::deadline_exceeded: return "Call again later if it is still needed.";
+    case ReasonCode::approval_denied:
+      return "A person refused it. Do not repeat this call or work around it; tell the user.";
+    case ReasonCode::approval_expired:
+      return "Nobody answered in time. Ask the user before calling again.";
+    case ReasonCode::approval_invalidated:
+      return "What was approved is no longer what would run. Call again to ask anew.";
+    case ReasonCode::no_approver:
+      return "Nobody is set up who could approve it. Tell the user; repeating does not help.";
+    case ReasonCode::evidence_required:
+      return "First do what is named here, then call again.";
+    case ReasonCode::tool_quarantined:
+      return "Do not use this tool until an operator has reviewed it.";
+    case ReasonCode::budget_exhausted:
+      return "Stop calling tools of this kind and report what was reached so far.";
+    case ReasonCode::deadline_exceeded:
+      return "Call again later if it is still needed.";
     case ReasonCode::blocked_by_unknown:
       return "Do not repeat it: an operator has to settle the earlier operation first. Tell the user its id.";
     case ReasonCode::outcome_unknown:
       return "It may or may not have taken effect. Do not repeat it; check by reading, or have an operator settle it.";
-    case ReasonCode::idempotency_conflict: return "Use another idempotency key for other arguments.";
-    case ReasonCode::idempotency_in_flight: return "Wait for the first call with this key to end.";
-    case ReasonCode::result_withheld: return "Do not repeat the call for the sake of its result.";
+    case ReasonCode::idempotency_conflict:
+      return "Use another idempotency key for other arguments.";
+    case ReasonCode::idempotency_in_flight:
+      return "Wait for the first call with this key to end.";
+    case ReasonCode::result_withheld:
+      return "Do not repeat the call for the sake of its result.";
     case ReasonCode::rule_failed:
-    case ReasonCode::hook_failed: return "An operator has to repair the policy; repeating does not help.";
-    case ReasonCode::clock_unsafe: return "An operator has to check the clock of this machine.";
-    case ReasonCode::idempotency_key_invalid: return "Send one key of 1 to 255 printable ASCII characters.";
-    case ReasonCode::cancelled: return "Call again if it is still wanted.";
-    case ReasonCode::limit_reached: return "Slow down and call again later.";
-    case ReasonCode::server_unavailable: return "Try again later or go on without this server.";
-    case ReasonCode::recording_unavailable: return "Nothing can run until an operator has repaired the store.";
-    case ReasonCode::stopped: return "An operator stopped this. Do not repeat or work around it; tell the user.";
+    case ReasonCode::hook_failed:
+      return "An operator has to repair the policy; repeating does not help.";
+    case ReasonCode::clock_unsafe:
+      return "An operator has to check the clock of this machine.";
+    case ReasonCode::idempotency_key_invalid:
+      return "Send one key of 1 to 255 printable ASCII characters.";
+    case ReasonCode::cancelled:
+      return "Call again if it is still wanted.";
+    case ReasonCode::limit_reached:
+      return "Slow down and call again later.";
+    case ReasonCode::server_unavailable:
+      return "Try again later or go on without this server.";
+    case ReasonCode::recording_unavailable:
+      return "Nothing can run until an operator has repaired the store.";
+    case ReasonCode::stopped:
+      return "An operator stopped this. Do not repeat or work around it; tell the user.";
   }
   return "";
 }
 
 std::string_view ran(Outcome outcome) {
   switch (outcome) {
-    case Outcome::none: return "The tool did not run.";
-    case Outcome::applied: return "The tool did run.";
-    case Outcome::unknown: return "Whether the tool took effect is unknown.";
+    case Outcome::none:
+      return "The tool did not run.";
+    case Outcome::applied:
+      return "The tool did run.";
+    case Outcome::unknown:
+      return "Whether the tool took effect is unknown.";
   }
   return "";
 }
@@ -63,18 +88,24 @@ Retry retry_for(ReasonCode code) {
   switch (code) {
     case ReasonCode::arguments_invalid:
     case ReasonCode::approval_invalidated:
-    case ReasonCode::idempotency_key_invalid: return Retry::now;
-    case ReasonCode::approval_pending: return Retry::after_approval;
-    case ReasonCode::evidence_required: return Retry::after_evidence;
+    case ReasonCode::idempotency_key_invalid:
+      return Retry::now;
+    case ReasonCode::approval_pending:
+      return Retry::after_approval;
+    case ReasonCode::evidence_required:
+      return Retry::after_evidence;
     case ReasonCode::blocked_by_unknown:
-    case ReasonCode::outcome_unknown: return Retry::after_resolution;
-    case ReasonCode::idempotency_in_flight: return Retry::same_key;
+    case ReasonCode::outcome_unknown:
+      return Retry::after_resolution;
+    case ReasonCode::idempotency_in_flight:
+      return Retry::same_key;
     case ReasonCode::deadline_exceeded:
     case ReasonCode::clock_unsafe:
     case ReasonCode::limit_reached:
     case ReasonCode::server_unavailable:
     case ReasonCode::recording_unavailable:
-    case ReasonCode::cancelled: return Retry::later;
+    case ReasonCode::cancelled:
+      return Retry::later;
     case ReasonCode::policy_denied:
     case ReasonCode::approval_denied:
     case ReasonCode::approval_expired:
@@ -85,7 +116,8 @@ Retry retry_for(ReasonCode code) {
     case ReasonCode::result_withheld:
     case ReasonCode::rule_failed:
     case ReasonCode::hook_failed:
-    case ReasonCode::stopped: return Retry::never;
+    case ReasonCode::stopped:
+      return Retry::never;
   }
   return Retry::never;
 }
@@ -130,7 +162,8 @@ std::string refusal_result(const CallMeta& meta, std::string_view sentence, std:
     blocks += ",{\"type\":\"text\",\"text\":" +
               quote(fmt::format("Words of the server `{}`, not of the gateway: {}", server, servers_words)) + "}";
   }
-  return fmt::format("{{\"_meta\":{{\"{}\":{}}},\"content\":[{}],\"isError\":true}}", mcp::kCallMeta, to_json(meta), blocks);
+  return fmt::format("{{\"_meta\":{{\"{}\":{}}},\"content\":[{}],\"isError\":true}}", mcp::kCallMeta, to_json(meta),
+                     blocks);
 }
 
 Answer refusal_error(const CallMeta& meta, std::string_view sentence) {
@@ -139,9 +172,12 @@ Answer refusal_error(const CallMeta& meta, std::string_view sentence) {
     text += ' ';
     text += advice(*meta.code);
   }
-  return Answer::fail(mcp::code::kRefused, std::move(text), fmt::format("{{\"{}\":{}}}", mcp::kCallMeta, to_json(meta)));
+  return Answer::fail(mcp::code::kRefused, std::move(text),
+                      fmt::format("{{\"{}\":{}}}", mcp::kCallMeta, to_json(meta)));
 }
 
-std::string marked_result(json::Value result, const CallMeta& meta) { return mcp::splice_call_meta(result, to_json(meta)); }
+std::string marked_result(json::Value result, const CallMeta& meta) {
+  return mcp::splice_call_meta(result, to_json(meta));
+}
 
 }  // namespace sallyport::gateway::calls

@@ -1,5 +1,5 @@
-// What goes back to the client (design section 9): a refusal as a tool result with one sentence on what happened, whether the tool
-// ran, and what to do; and the `dev.sallyport/call` object. Pure text; no state.
+// What goes back to the client (design section 9): a refusal as a tool result with one sentence on what happened,
+// whether the tool ran, and what to do; and the `dev.sallyport/call` object. Pure text; no state.
 #pragma once
 
 #include <optional>
@@ -22,14 +22,14 @@ struct CallMeta {
   std::string operation, approval, receipt;
   std::vector<Reason> reasons;  // rule names stay in the receipt
   bool replayed = false;
-  bool unrecorded = false;      // the outcome could not be stored (promise 7)
+  bool unrecorded = false;  // the outcome could not be stored (promise 7)
 };
 
 [[nodiscard]] std::string to_json(const CallMeta& meta);
 [[nodiscard]] Retry retry_for(ReasonCode code);
 
-// `isError` result. The text: `sentence`, then whether it ran, then the advice for the code. `servers_words`: a block of its own,
-// labelled with the server's id.
+// `isError` result. The text: `sentence`, then whether it ran, then the advice for the code. `servers_words`: a block
+// of its own, labelled with the server's id.
 [[nodiscard]] std::string refusal_result(const CallMeta& meta, std::string_view sentence, std::string_view server = {},
                                          std::string_view servers_words = {});
 

@@ -31,12 +31,15 @@ asio::awaitable<Answer> Calls::tools_call(Inbound inbound) {
   auto key = client_key(inbound);
   if (key) call.request.key = std::move(*key);
   judge(call);
-  if (!key && key.error().code == ErrorCode::invalid) refuse(call.judged, ReasonCode::idempotency_key_invalid, key.error().message);
+  if (!key && key.error().code == ErrorCode::invalid)
+    refuse(call.judged, ReasonCode::idempotency_key_invalid, key.error().message);
   if (closing_) refuse(call.judged, ReasonCode::server_unavailable, "The gateway is shutting down.");
-  if (!store_.healthy()) refuse(call.judged, ReasonCode::recording_unavailable, "The gateway cannot record what it does.");
+  if (!store_.healthy())
+    refuse(call.judged, ReasonCode::recording_unavailable, "The gateway cannot record what it does.");
   if (!may_start(call)) refuse(call.judged, ReasonCode::limit_reached, "Too many calls are under way.");
   const bool asks = call.judged.decision.verdict == Verdict::ask;
-  if (const auto denied = denied_.find(call.row.run + call.row.fingerprint); asks && !call.judged.refused() && denied != denied_.end()) {
+  if (const auto denied = denied_.find(call.row.run + call.row.fingerprint);
+      asks && !call.judged.refused() && denied != denied_.end()) {
     call.judged.refusals.push_back(denied->second);  // the same question would only be asked again
   }
   if (call.judged.refused()) {
@@ -140,7 +143,8 @@ Answer Calls::answer_of(const FlightPtr& flight) {
 // The transport took the last byte: from now on the same call is a new one. Its result is kept only as long as its key.
 void Calls::delivered(std::string operation, bool in_full) {
   if (!in_full) return;
-  std::erase_if(by_fingerprint_, [&](const auto& entry) { return entry.second == operation && !is_unknown(operation); });
+  std::erase_if(by_fingerprint_,
+                [&](const auto& entry) { return entry.second == operation && !is_unknown(operation); });
   store_.post([operation = std::move(operation)](Tx& tx) -> Status {
     auto row = tx.operation(operation);
     if (!row || row->delivered) return {};

@@ -1,4 +1,5 @@
-// Call: one operation on its way. The phases fill it; everything that depends on configuration is made anew in each pass.
+// Call: one operation on its way. The phases fill it; everything that depends on configuration is made anew in each
+// pass.
 #pragma once
 
 #include <memory>
@@ -19,9 +20,9 @@ namespace sallyport::gateway::calls {
 struct Refusal {
   ReasonCode code = ReasonCode::policy_denied;
   std::string sentence;
-  std::vector<Reason> reasons;      // empty: one reason, made of code and sentence
-  bool unknown_tool = false;        // answered as JSON-RPC -32602, like a tool that does not exist
-  std::string approval;             // ap_…, where one is concerned
+  std::vector<Reason> reasons;  // empty: one reason, made of code and sentence
+  bool unknown_tool = false;    // answered as JSON-RPC -32602, like a tool that does not exist
+  std::string approval;         // ap_…, where one is concerned
 };
 
 // What the client sent: never changes once read.
@@ -29,27 +30,27 @@ struct Request {
   std::shared_ptr<const ClientContext> client;
   std::shared_ptr<const json::Document> document;  // owns params
   json::Value params;
-  json::Value arguments;   // absent: the client sent none, which means {}
-  std::string name;        // the tool as the client calls it
-  std::string key;         // idempotency key, empty: none
+  json::Value arguments;  // absent: the client sent none, which means {}
+  std::string name;       // the tool as the client calls it
+  std::string key;        // idempotency key, empty: none
   UnixMillis received = 0;
 };
 
 // What a pass found, on one snapshot.
 struct Judgement {
   std::shared_ptr<const Snapshot> snapshot;
-  std::uint64_t epoch = 0;                // of unknowns and stops
-  std::shared_ptr<const Tool> tool;       // null: unknown
-  const ServerView* server = nullptr;     // of the snapshot
+  std::uint64_t epoch = 0;             // of unknowns and stops
+  std::shared_ptr<const Tool> tool;    // null: unknown
+  const ServerView* server = nullptr;  // of the snapshot
   EffectView effect;
   trust::Scope scope;
-  std::string key;                        // the contract may take it from an argument
+  std::string key;  // the contract may take it from an argument
   policy::Weighed weighed;
   Decision decision;
   std::vector<Refusal> refusals;
-  std::vector<std::string> unknowns;      // operations whose outcome stands in the way or must be shown
-  std::string fingerprint;                // of principal, tool and exact arguments: finds identical repeats
-  bool arguments_judged = false;          // unambiguous and fit by the schema
+  std::vector<std::string> unknowns;  // operations whose outcome stands in the way or must be shown
+  std::string fingerprint;            // of principal, tool and exact arguments: finds identical repeats
+  bool arguments_judged = false;      // unambiguous and fit by the schema
 
   [[nodiscard]] bool refused() const { return !refusals.empty(); }
 };
@@ -59,8 +60,8 @@ struct Call {
   Judgement judged;
   OperationRow row;
   int passes = 0;
-  std::string approval;                   // ap_… of this operation, if it ever asked
-  std::string binding;                    // canonical text of what the approval is bound to
+  std::string approval;  // ap_… of this operation, if it ever asked
+  std::string binding;   // canonical text of what the approval is bound to
   UnixMillis decided = 0, sent = 0, answered = 0;
 };
 

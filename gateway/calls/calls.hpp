@@ -1,5 +1,5 @@
-// Calls: the way of a call (design section 3) from the client's request to the answer, with its operation, approval and receipts. On the
-// loop. gateway/README.md tells the life of a call; phases.hpp lists the judging steps.
+// Calls: the way of a call (design section 3) from the client's request to the answer, with its operation, approval and
+// receipts. On the loop. gateway/README.md tells the life of a call; phases.hpp lists the judging steps.
 #pragma once
 
 #include <map>
@@ -50,7 +50,8 @@ class Calls final : private Context {
         Definitions& definitions, Clock& clock, Entropy& entropy, Metrics& metrics);
   ~Calls() override;
 
-  // Before the listeners open: every operation that was under way becomes unknown, with a receipt; open ones are loaded.
+  // Before the listeners open: every operation that was under way becomes unknown, with a receipt; open ones are
+  // loaded.
   asio::awaitable<Status> recover();
   // `tools/call`, the gateway's own tools included.
   asio::awaitable<Answer> tools_call(Inbound inbound);
@@ -60,12 +61,12 @@ class Calls final : private Context {
   // Whoever changed an approval, a stop or an operation in the store tells here (the Desk does).
   void approval_changed(const std::string& id);
   asio::awaitable<Status> reload_state();
-  void configuration_changed();                 // what waits is decided again
+  void configuration_changed();  // what waits is decided again
   void on_late_answer(LateAnswer late);
   // Ends an unknown operation by a person or by evidence. not_found, conflict.
   asio::awaitable<Result<OperationRow>> resolve(std::string operation, Event event, std::string basis, std::string by,
                                                 std::string reason);
-  asio::awaitable<void> sweep();                // expiry of asks; called by a timer
+  asio::awaitable<void> sweep();  // expiry of asks; called by a timer
   // No new calls; open ones get until the deadline, then are cancelled and concluded as what is known of them.
   asio::awaitable<void> shutdown(Deadline deadline);
 
@@ -81,7 +82,8 @@ class Calls final : private Context {
     Call call;
     std::vector<Refusal> refusals;
   };
-  [[nodiscard]] Rehearsal rehearse(std::shared_ptr<const ClientContext> client, std::shared_ptr<const json::Document> params);
+  [[nodiscard]] Rehearsal rehearse(std::shared_ptr<const ClientContext> client,
+                                   std::shared_ptr<const json::Document> params);
 
  private:
   using FlightPtr = std::shared_ptr<Flight>;
@@ -111,8 +113,8 @@ class Calls final : private Context {
 
   // repeat.cpp: what is the same operation (design section 7)
   struct Repeat {
-    FlightPtr flight;               // join this one
-    std::optional<Answer> answer;   // or take this
+    FlightPtr flight;              // join this one
+    std::optional<Answer> answer;  // or take this
   };
   asio::awaitable<Repeat> find_repeat(FlightPtr flight);
   asio::awaitable<Repeat> resume(OperationRow row, std::shared_ptr<const ClientContext> client);
@@ -140,7 +142,8 @@ class Calls final : private Context {
   // receipts.cpp
   [[nodiscard]] trust::ReceiptBody body_of(const Call& call, trust::ReceiptKind kind) const;
 
-  asio::awaitable<void> settle(std::string operation, Event event, std::string basis, std::string by, std::string reason);
+  asio::awaitable<void> settle(std::string operation, Event event, std::string basis, std::string by,
+                               std::string reason);
 
   // own_calls.cpp
   asio::awaitable<Answer> own_call(Inbound inbound, Request request);
@@ -161,14 +164,14 @@ class Calls final : private Context {
   asio::any_io_executor loop_;
   bool closing_ = false;
 
-  std::unordered_map<std::string, FlightPtr> flights_;              // by operation
-  std::unordered_map<std::string, std::string> by_fingerprint_;     // open or undelivered write -> operation
-  std::unordered_map<std::string, std::string> by_approval_;        // ap_… -> operation, while a flight asks
-  std::unordered_map<std::string, std::uint32_t> per_principal_;    // flights
-  std::unordered_map<std::string, Refusal> denied_;                 // run and fingerprint: a denial holds for the rest of the run
+  std::unordered_map<std::string, FlightPtr> flights_;            // by operation
+  std::unordered_map<std::string, std::string> by_fingerprint_;   // open or undelivered write -> operation
+  std::unordered_map<std::string, std::string> by_approval_;      // ap_… -> operation, while a flight asks
+  std::unordered_map<std::string, std::uint32_t> per_principal_;  // flights
+  std::unordered_map<std::string, Refusal> denied_;  // run and fingerprint: a denial holds for the rest of the run
   std::vector<OperationRow> unknowns_;
   std::vector<StopRow> stops_;
-  std::uint64_t epoch_ = 0;                                         // moves with unknowns_ and stops_
+  std::uint64_t epoch_ = 0;  // moves with unknowns_ and stops_
   TaskGroup tasks_;
 };
 

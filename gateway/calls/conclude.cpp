@@ -19,7 +19,8 @@ bool is_error_result(const ServerAnswer& answer) {
 }
 
 std::optional<std::int64_t> error_code(const ServerAnswer& answer) {
-  const json::Value code = answer.kind == ServerAnswer::Kind::error && answer.error ? answer.error.find("code") : json::Value();
+  const json::Value code =
+      answer.kind == ServerAnswer::Kind::error && answer.error ? answer.error.find("code") : json::Value();
   return code && code.is_number() ? code.integer() : std::nullopt;
 }
 
@@ -29,7 +30,8 @@ bool result_fits(const std::optional<trust::Raw>& condition, json::Value result)
   auto text = json::Document::parse(condition->text);
   if (!text) return false;
   FaultList faults(condition->file);
-  auto compiled = policy::ArgumentConditions::compile(text->root(), {.faults = faults, .place = policy::Place::loosening});
+  auto compiled =
+      policy::ArgumentConditions::compile(text->root(), {.faults = faults, .place = policy::Place::loosening});
   return compiled && compiled->judge(result.find("structuredContent"), json::Value()) == policy::Truth::yes;
 }
 
@@ -61,16 +63,23 @@ Finding judge_answer(const Call& call, const ServerAnswer& answer) {
   if (lost) {
     // A read changes nothing, whether it ran or not.
     if (call.row.is_read) return {Event::fail, Unknown::no, "read", trust::ResultStatus::unknown};
-    return {Event::lose, Unknown::lost, answer.timed_out ? "timeout" : answer.cancelled ? "cancelled" : "lost", trust::ResultStatus::unknown};
+    return {Event::lose, Unknown::lost,
+            answer.timed_out   ? "timeout"
+            : answer.cancelled ? "cancelled"
+                               : "lost",
+            trust::ResultStatus::unknown};
   }
   if (answer.kind == ServerAnswer::Kind::result && !is_error_result(answer)) {
     return {Event::apply, Unknown::no, "answered", trust::ResultStatus::ok};
   }
   if (call.row.is_read) return {Event::fail, Unknown::no, "read", trust::ResultStatus::error};
   switch (meaning_of(call, answer)) {
-    case trust::ErrorMeaning::none: return {Event::fail, Unknown::no, "error-map", trust::ResultStatus::error};
-    case trust::ErrorMeaning::transient: return {Event::fail, Unknown::no, "error-map", trust::ResultStatus::transient};
-    case trust::ErrorMeaning::unknown: break;
+    case trust::ErrorMeaning::none:
+      return {Event::fail, Unknown::no, "error-map", trust::ResultStatus::error};
+    case trust::ErrorMeaning::transient:
+      return {Event::fail, Unknown::no, "error-map", trust::ResultStatus::transient};
+    case trust::ErrorMeaning::unknown:
+      break;
   }
   return {Event::lose, Unknown::answered, "answered-error", trust::ResultStatus::error};
 }
@@ -78,7 +87,8 @@ Finding judge_answer(const Call& call, const ServerAnswer& answer) {
 // Faults of a result that must not pass as good: nullopt, or why it is withheld; `warning`: passed on, marked.
 std::optional<std::string> judge_result(const Call& call, const ServerAnswer& answer, std::string& warning) {
   if (answer.kind != ServerAnswer::Kind::result) return std::nullopt;
-  if (const auto mark = answer.result.ambiguity()) return fmt::format("it has members or numbers that cannot be told apart at `{}`", mark->pointer);
+  if (const auto mark = answer.result.ambiguity())
+    return fmt::format("it has members or numbers that cannot be told apart at `{}`", mark->pointer);
   const Tool& tool = *call.judged.tool;
   if (!tool.output || is_error_result(answer)) return std::nullopt;
   const auto mode = tool.contract ? tool.contract->output : trust::Output::warn;
@@ -87,9 +97,11 @@ std::optional<std::string> judge_result(const Call& call, const ServerAnswer& an
   std::string fault;
   if (!content) {
     fault = "its outputSchema promises structuredContent, and there is none";
-  } else if (const auto verdict = tool.output->validate(content, call.judged.snapshot->policy->redact); !verdict.valid) {
-    fault = verdict.faults.empty() ? "it does not fit the outputSchema"
-                                   : fmt::format("at `{}`: {}", verdict.faults.front().instance, verdict.faults.front().message);
+  } else if (const auto verdict = tool.output->validate(content, call.judged.snapshot->policy->redact);
+             !verdict.valid) {
+    fault = verdict.faults.empty()
+                ? "it does not fit the outputSchema"
+                : fmt::format("at `{}`: {}", verdict.faults.front().instance, verdict.faults.front().message);
   }
   if (fault.empty()) return std::nullopt;
   if (mode == trust::Output::enforce) return fault;
@@ -119,7 +131,8 @@ asio::awaitable<void> Calls::conclude(FlightPtr flight, ServerAnswer answer) {
   // From `intent` nothing but a failure to send leads anywhere else than through `sent`.
   const bool sent = finding.basis != "not-sent";
   if (sent) static_cast<void>(step(row, Event::dispatch));
-  if (auto stepped = step(row, finding.event); !stepped) log::error("operation.step", {{"operation", row.id}, {"what", stepped.error().message}});
+  if (auto stepped = step(row, finding.event); !stepped)
+    log::error("operation.step", {{"operation", row.id}, {"what", stepped.error().message}});
   row.unknown = finding.unknown;
   row.basis = finding.basis;
   row.reason = answer.detail;
@@ -132,7 +145,8 @@ asio::awaitable<void> Calls::conclude(FlightPtr flight, ServerAnswer answer) {
   meta.outcome = row.outcome;
   meta.operation = row.id;
   meta.approval = call.approval;
-  trust::ReceiptBody body = body_of(call, row.is_read && call.row.receipt.empty() ? trust::ReceiptKind::call : trust::ReceiptKind::outcome);
+  trust::ReceiptBody body =
+      body_of(call, row.is_read && call.row.receipt.empty() ? trust::ReceiptKind::call : trust::ReceiptKind::outcome);
   body.id = entropy_.id("rc", row.updated);
   meta.receipt = row.receipt = body.id;
   body.attempt = static_cast<std::uint32_t>(row.attempts);
@@ -193,16 +207,26 @@ void Calls::set_answer(const FlightPtr& flight, const ServerAnswer& answer, trus
     flight->result = refusal_result(meta, sentence, call.row.server, words);
   };
   if (withheld) {
-    refuse_with(ReasonCode::result_withheld, fmt::format("The result of `{}` is withheld: {}.", call.row.tool, *withheld), {});
+    refuse_with(ReasonCode::result_withheld,
+                fmt::format("The result of `{}` is withheld: {}.", call.row.tool, *withheld), {});
     return;
   }
   if (answer.kind == ServerAnswer::Kind::result) {
     if (meta.outcome == Outcome::unknown) {
       meta.code = ReasonCode::outcome_unknown;
       meta.retry = Retry::after_resolution;
-      meta.reasons.push_back({ReasonCode::outcome_unknown, "The server answered with an error; whether the tool took effect is unknown.", {}, {}, false});
+      meta.reasons.push_back({ReasonCode::outcome_unknown,
+                              "The server answered with an error; whether the tool took effect is unknown.",
+                              {},
+                              {},
+                              false});
     }
-    if (!warning.empty()) meta.reasons.push_back({ReasonCode::result_withheld, "Passed on, although it does not fit the outputSchema: " + warning, {}, {}, false});
+    if (!warning.empty())
+      meta.reasons.push_back({ReasonCode::result_withheld,
+                              "Passed on, although it does not fit the outputSchema: " + warning,
+                              {},
+                              {},
+                              false});
     flight->result = marked_result(answer.result, meta);
     return;
   }
@@ -210,13 +234,16 @@ void Calls::set_answer(const FlightPtr& flight, const ServerAnswer& answer, trus
     mcp::RpcError error;
     error.code = static_cast<int>(error_code(answer).value_or(mcp::code::kInternalError));
     const json::Value message = answer.error.find("message");
-    error.message = message && message.is_string() ? message.string() : std::string("the server answered with an error");
+    error.message =
+        message && message.is_string() ? message.string() : std::string("the server answered with an error");
     if (const json::Value data = answer.error.find("data")) error.data = data.raw();
     flight->error = std::move(error);
     return;
   }
   if (answer.kind == ServerAnswer::Kind::error) {
-    refuse_with(ReasonCode::outcome_unknown, fmt::format("The server `{}` answered `{}` with an error.", call.row.server, call.row.tool), words_of(answer));
+    refuse_with(ReasonCode::outcome_unknown,
+                fmt::format("The server `{}` answered `{}` with an error.", call.row.server, call.row.tool),
+                words_of(answer));
     return;
   }
   if (status == trust::ResultStatus::refused) {
@@ -224,11 +251,17 @@ void Calls::set_answer(const FlightPtr& flight, const ServerAnswer& answer, trus
                       : answer.cancelled                     ? ReasonCode::cancelled
                       : answer.timed_out                     ? ReasonCode::deadline_exceeded
                                                              : ReasonCode::server_unavailable;
-    refuse_with(code, fmt::format("`{}` was not sent to the server `{}`: {}.", call.row.tool, call.row.server, visible(answer.detail)), {});
+    refuse_with(code,
+                fmt::format("`{}` was not sent to the server `{}`: {}.", call.row.tool, call.row.server,
+                            visible(answer.detail)),
+                {});
     return;
   }
   const bool read = call.row.is_read;
-  const auto code = !read ? ReasonCode::outcome_unknown : answer.timed_out ? ReasonCode::deadline_exceeded : answer.cancelled ? ReasonCode::cancelled : ReasonCode::server_unavailable;
+  const auto code = !read              ? ReasonCode::outcome_unknown
+                    : answer.timed_out ? ReasonCode::deadline_exceeded
+                    : answer.cancelled ? ReasonCode::cancelled
+                                       : ReasonCode::server_unavailable;
   refuse_with(code, lost_sentence(call, answer), {});
 }
 
@@ -251,7 +284,8 @@ asio::awaitable<void> Calls::conclude_refused(FlightPtr flight) {
     return tx.put(row);
   });
   call.row = std::move(row);
-  if (refusal.code == ReasonCode::approval_denied) denied_.insert_or_assign(call.row.run + call.row.fingerprint, refusal);
+  if (refusal.code == ReasonCode::approval_denied)
+    denied_.insert_or_assign(call.row.run + call.row.fingerprint, refusal);
   CallMeta meta;
   meta.code = refusal.code;
   meta.verdict = call.judged.decision.verdict == Verdict::ask ? Verdict::ask : Verdict::deny;
@@ -270,7 +304,8 @@ asio::awaitable<void> Calls::conclude_refused(FlightPtr flight) {
   } else {
     flight->result = refusal_result(meta, refusal.sentence);
   }
-  metrics_.call(call.row.server, to_string(meta.verdict), to_string(refusal.code), static_cast<double>(clock_.now() - call.request.received) / 1000.0);
+  metrics_.call(call.row.server, to_string(meta.verdict), to_string(refusal.code),
+                static_cast<double>(clock_.now() - call.request.received) / 1000.0);
 }
 
 // Keeps what stands in the way of later calls.

@@ -1,4 +1,5 @@
-// Step 11: the stored bytes that were judged go to the server. What was recorded is in the permit; nothing is decided here.
+// Step 11: the stored bytes that were judged go to the server. What was recorded is in the permit; nothing is decided
+// here.
 #include <fmt/format.h>
 
 #include "gateway/calls/calls.hpp"
@@ -26,7 +27,8 @@ void pass_progress(Flight& flight, std::string_view params_raw) {
   const json::Value progress = document->root().find("progress");
   if (!progress || !progress.is_number()) return;
   for (Waiter* waiter : flight.waiters) {
-    if (waiter->progress_token.empty() || progress.real() <= waiter->last_progress || !waiter->channel->open()) continue;
+    if (waiter->progress_token.empty() || progress.real() <= waiter->last_progress || !waiter->channel->open())
+      continue;
     waiter->last_progress = progress.real();
     waiter->channel->notify("notifications/progress", progress_params(waiter->progress_token, document->root()));
   }
@@ -34,7 +36,8 @@ void pass_progress(Flight& flight, std::string_view params_raw) {
 
 }  // namespace
 
-asio::awaitable<ServerAnswer> Calls::dispatch(FlightPtr flight, std::shared_ptr<ServerLink> link, PermittedCall permit) {
+asio::awaitable<ServerAnswer> Calls::dispatch(FlightPtr flight, std::shared_ptr<ServerLink> link,
+                                              PermittedCall permit) {
   Call& call = flight->call;
   // A stop refuses from the next dispatch on, also what was recorded a moment ago: nothing was sent yet.
   Judgement now;

@@ -15,10 +15,18 @@ constexpr auto kDefaultDeadline = std::chrono::minutes(5);
 
 }  // namespace
 
-Calls::Calls(asio::any_io_executor loop, CallsOptions options, Store& store, Servers& servers, const Snapshots& snapshots,
-             Definitions& definitions, Clock& clock, Entropy& entropy, Metrics& metrics)
-    : options_(std::move(options)), store_(store), servers_(servers), snapshots_(snapshots), definitions_(definitions), clock_(clock),
-      entropy_(entropy), metrics_(metrics), loop_(loop), tasks_(loop) {}
+Calls::Calls(asio::any_io_executor loop, CallsOptions options, Store& store, Servers& servers,
+             const Snapshots& snapshots, Definitions& definitions, Clock& clock, Entropy& entropy, Metrics& metrics)
+    : options_(std::move(options)),
+      store_(store),
+      servers_(servers),
+      snapshots_(snapshots),
+      definitions_(definitions),
+      clock_(clock),
+      entropy_(entropy),
+      metrics_(metrics),
+      loop_(loop),
+      tasks_(loop) {}
 
 Calls::~Calls() = default;
 
@@ -36,7 +44,8 @@ asio::awaitable<void> Calls::drive(FlightPtr flight) {
     // A fault of ours: what was sent stays unknown in the store and is concluded at the next start.
     log::error("call.broken", {{"operation", flight->call.row.id}, {"what", e.what()}});
     if (flight->stage != Stage::done) {
-      flight->error = mcp::RpcError{mcp::code::kInternalError, "the gateway failed; what became of the call is in its log", {}};
+      flight->error =
+          mcp::RpcError{mcp::code::kInternalError, "the gateway failed; what became of the call is in its log", {}};
     }
   }
   finish(flight);
@@ -45,7 +54,8 @@ asio::awaitable<void> Calls::drive(FlightPtr flight) {
 void Calls::finish(const FlightPtr& flight) {
   const OperationRow& row = flight->call.row;
   flights_.erase(row.id);
-  if (const auto it = per_principal_.find(row.principal); it != per_principal_.end() && --it->second == 0) per_principal_.erase(it);
+  if (const auto it = per_principal_.find(row.principal); it != per_principal_.end() && --it->second == 0)
+    per_principal_.erase(it);
   if (!flight->call.approval.empty() && !flight->dormant) by_approval_.erase(flight->call.approval);
   if (!flight->dormant) flight->stage = Stage::done;
   if (row.state == OperationState::refused) forget_fingerprint(row);
@@ -56,7 +66,8 @@ void Calls::configuration_changed() {
   for (const auto& [id, flight] : flights_) flight->nudge.notify();
 }
 
-// One pass over everything that is in force now. Evidence and hooks that cannot be had count as not found and as failed.
+// One pass over everything that is in force now. Evidence and hooks that cannot be had count as not found and as
+// failed.
 void Calls::judge(Call& call) const {
   const Context& context = *this;
   call.judged = Judgement{};
@@ -64,7 +75,8 @@ void Calls::judge(Call& call) const {
   call.judged.epoch = epoch_;
   for (const Phase& phase : kWeighing) phase.run(call, context);
   Judgement& judged = call.judged;
-  if (judged.tool && !judged.refused()) judged.decision = policy::conclude(*judged.snapshot->policy, judged.weighed, {}, {});
+  if (judged.tool && !judged.refused())
+    judged.decision = policy::conclude(*judged.snapshot->policy, judged.weighed, {}, {});
   for (const Phase& phase : kConcluding) phase.run(call, context);
   call.decided = clock_.now();
 }
@@ -103,7 +115,8 @@ asio::awaitable<void> Calls::work(FlightPtr flight) {
     }
     auto same = co_await definitions_.verify(*link, call.judged.tool, deadline);
     if (!same) {
-      refuse(call.judged, ReasonCode::server_unavailable, fmt::format("The server `{}` did not answer: {}.", call.row.server, same.error().message));
+      refuse(call.judged, ReasonCode::server_unavailable,
+             fmt::format("The server `{}` did not answer: {}.", call.row.server, same.error().message));
       co_await conclude_refused(flight);
       co_return;
     }
@@ -124,7 +137,8 @@ asio::awaitable<void> Calls::work(FlightPtr flight) {
     co_await conclude(flight, std::move(answer));
     co_return;
   }
-  refuse(call.judged, ReasonCode::limit_reached, "The configuration changed again and again while this call was decided.");
+  refuse(call.judged, ReasonCode::limit_reached,
+         "The configuration changed again and again while this call was decided.");
   co_await conclude_refused(flight);
 }
 
@@ -142,7 +156,8 @@ bool Calls::may_start(const Call& call) const {
   return it == per_principal_.end() || it->second < std::max<std::uint32_t>(1, options_.limits.calls_in_flight / 4);
 }
 
-Calls::Rehearsal Calls::rehearse(std::shared_ptr<const ClientContext> client, std::shared_ptr<const json::Document> params) {
+Calls::Rehearsal Calls::rehearse(std::shared_ptr<const ClientContext> client,
+                                 std::shared_ptr<const json::Document> params) {
   Inbound inbound;
   inbound.client = client;
   inbound.document = params;
@@ -152,7 +167,8 @@ Calls::Rehearsal Calls::rehearse(std::shared_ptr<const ClientContext> client, st
   Rehearsal rehearsal;
   auto request = read_request(inbound, fault);
   if (!request) {
-    rehearsal.refusals.push_back({.code = ReasonCode::arguments_invalid, .sentence = fault.error->message, .reasons = {}, .approval = {}});
+    rehearsal.refusals.push_back(
+        {.code = ReasonCode::arguments_invalid, .sentence = fault.error->message, .reasons = {}, .approval = {}});
     return rehearsal;
   }
   rehearsal.call.request = std::move(*request);

@@ -1,5 +1,6 @@
-// Flight: one operation being worked on, with everybody who waits for it. The client's request, a repeat of it and `sallyport_wait` all
-// attach to the same flight, so that an operation runs once and all are told the same. Lives on the loop.
+// Flight: one operation being worked on, with everybody who waits for it. The client's request, a repeat of it and
+// `sallyport_wait` all attach to the same flight, so that an operation runs once and all are told the same. Lives on
+// the loop.
 #pragma once
 
 #include <functional>
@@ -28,13 +29,13 @@ struct Flight {
   Call call;
   Stage stage = Stage::deciding;
   std::vector<Waiter*> waiters;
-  Signal changed;                    // stage, answer or the list of waiters: for those who wait for the flight
-  Signal nudge;                      // the approval or the waiters changed: for the one who drives it
-  std::optional<std::string> result; // the answer once done: raw result…
+  Signal changed;                      // stage, answer or the list of waiters: for those who wait for the flight
+  Signal nudge;                        // the approval or the waiters changed: for the one who drives it
+  std::optional<std::string> result;   // the answer once done: raw result…
   std::optional<mcp::RpcError> error;  // … or an error
-  bool dormant = false;              // waits in the store for an approval; nobody drives it
+  bool dormant = false;                // waits in the store for an approval; nobody drives it
   Cancel cancel;
-  Refusal pending;                   // what a client is told whose hold ended: APPROVAL_PENDING
+  Refusal pending;  // what a client is told whose hold ended: APPROVAL_PENDING
 };
 
 }  // namespace sallyport::gateway::calls

@@ -49,27 +49,42 @@ std::span<const Transition> transitions() { return kTransitions; }
 
 std::string_view to_string(Event event) {
   switch (event) {
-    case Event::ask: return "ask";
-    case Event::allow: return "allow";
-    case Event::refuse: return "refuse";
-    case Event::record: return "record";
-    case Event::dispatch: return "dispatch";
-    case Event::apply: return "apply";
-    case Event::fail: return "fail";
-    case Event::lose: return "lose";
-    case Event::restart: return "restart";
-    case Event::look: return "look";
-    case Event::look_failed: return "look_failed";
-    case Event::prove_applied: return "prove_applied";
-    case Event::prove_none: return "prove_none";
+    case Event::ask:
+      return "ask";
+    case Event::allow:
+      return "allow";
+    case Event::refuse:
+      return "refuse";
+    case Event::record:
+      return "record";
+    case Event::dispatch:
+      return "dispatch";
+    case Event::apply:
+      return "apply";
+    case Event::fail:
+      return "fail";
+    case Event::lose:
+      return "lose";
+    case Event::restart:
+      return "restart";
+    case Event::look:
+      return "look";
+    case Event::look_failed:
+      return "look_failed";
+    case Event::prove_applied:
+      return "prove_applied";
+    case Event::prove_none:
+      return "prove_none";
   }
   return "";
 }
 
 Result<OperationState> next(OperationState from, Event event) {
-  const auto* it = std::ranges::find_if(kTransitions, [&](const Transition& t) { return t.from == from && t.event == event; });
+  const auto* it =
+      std::ranges::find_if(kTransitions, [&](const Transition& t) { return t.from == from && t.event == event; });
   if (it == kTransitions.end()) {
-    return fail(ErrorCode::internal, fmt::format("an operation in state `{}` cannot take `{}`", to_string(from), to_string(event)));
+    return fail(ErrorCode::internal,
+                fmt::format("an operation in state `{}` cannot take `{}`", to_string(from), to_string(event)));
   }
   return it->to;
 }
@@ -81,15 +96,18 @@ Outcome outcome_of(OperationState state) {
     case ready:
     case refused:
     case failed:
-    case resolved_none: return Outcome::none;
+    case resolved_none:
+      return Outcome::none;
     case applied:
-    case resolved_applied: return Outcome::applied;
+    case resolved_applied:
+      return Outcome::applied;
     case intent:
     case sent:
     case awaiting_input:
     case running:
     case unknown:
-    case reconciling: return Outcome::unknown;
+    case reconciling:
+      return Outcome::unknown;
   }
   return Outcome::unknown;
 }
@@ -100,7 +118,8 @@ bool is_open(OperationState state) {
     case applied:
     case failed:
     case resolved_applied:
-    case resolved_none: return false;
+    case resolved_none:
+      return false;
     case received:
     case waiting:
     case ready:
@@ -109,7 +128,8 @@ bool is_open(OperationState state) {
     case awaiting_input:
     case running:
     case unknown:
-    case reconciling: return true;
+    case reconciling:
+      return true;
   }
   return true;
 }

@@ -1,5 +1,6 @@
-// The one table of an operation's life (design section 7): state and event give the next state; every pair that is not here is a
-// fault of ours (Error internal), never a silent step. docs/operations.md is drawn from it (tests/unit/gateway/calls).
+// The one table of an operation's life (design section 7): state and event give the next state; every pair that is not
+// here is a fault of ours (Error internal), never a silent step. docs/operations.md is drawn from it
+// (tests/unit/gateway/calls).
 #pragma once
 
 #include <span>

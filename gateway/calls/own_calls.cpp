@@ -35,7 +35,8 @@ Answer unknown_state(const OperationRow& row) {
   meta.operation = row.id;
   meta.receipt = row.receipt;
   meta.retry = retry_for(ReasonCode::outcome_unknown);
-  const std::string sentence = fmt::format("Operation {} ({}) is still unknown: {}.", row.id, visible(row.summary), row.basis);
+  const std::string sentence =
+      fmt::format("Operation {} ({}) is still unknown: {}.", row.id, visible(row.summary), row.basis);
   meta.reasons.push_back(Reason{ReasonCode::outcome_unknown, sentence, {}, {}, false});
   return told(meta, sentence);
 }
@@ -43,7 +44,8 @@ Answer unknown_state(const OperationRow& row) {
 Answer refused_state(const OperationRow& row) {
   const std::size_t colon = row.reason.find(": ");
   CallMeta meta;
-  meta.code = parse_reason_code(std::string_view(row.reason).substr(0, colon)).value_or(ReasonCode::approval_invalidated);
+  meta.code =
+      parse_reason_code(std::string_view(row.reason).substr(0, colon)).value_or(ReasonCode::approval_invalidated);
   meta.operation = row.id;
   meta.approval = row.approval;
   meta.receipt = row.receipt;
@@ -58,7 +60,8 @@ Answer refused_state(const OperationRow& row) {
 std::vector<std::string> Calls::own_tools() { return {std::string(kWait)}; }
 
 asio::awaitable<Answer> Calls::own_call(Inbound inbound, Request request) {
-  if (request.name != "sallyport_wait") co_return Answer::fail(mcp::code::kInvalidParams, "Unknown tool: " + visible(request.name.substr(0, 200)));
+  if (request.name != "sallyport_wait")
+    co_return Answer::fail(mcp::code::kInvalidParams, "Unknown tool: " + visible(request.name.substr(0, 200)));
   Answer answer = co_await wait_call(std::move(inbound), std::move(request));
   co_return answer;
 }
@@ -80,7 +83,8 @@ asio::awaitable<std::optional<OperationRow>> Calls::find_operation(std::string i
 
 asio::awaitable<Answer> Calls::wait_call(Inbound inbound, Request request) {
   const json::Value id = request.arguments ? request.arguments.find("id") : json::Value();
-  if (!id || !id.is_string() || request.arguments.size() != 1 || (!is_id(id.string(), "ap") && !is_id(id.string(), "op"))) {
+  if (!id || !id.is_string() || request.arguments.size() != 1 ||
+      (!is_id(id.string(), "ap") && !is_id(id.string(), "op"))) {
     co_return invalid("`sallyport_wait` takes one argument, `id`: an approval id (ap_…) or an operation id (op_…).");
   }
   auto row = co_await find_operation(id.string());

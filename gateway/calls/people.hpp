@@ -1,5 +1,6 @@
-// People: what persons do to asks, operations and stops (design sections 5, 7 and 11). The part of the Desk that belongs to calls; every
-// method checks the role, writes its receipt in the transaction of the act, and then tells Calls. On the loop.
+// People: what persons do to asks, operations and stops (design sections 5, 7 and 11). The part of the Desk that
+// belongs to calls; every method checks the role, writes its receipt in the transaction of the act, and then tells
+// Calls. On the loop.
 #pragma once
 
 #include <string>

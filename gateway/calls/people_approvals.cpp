@@ -1,5 +1,5 @@
-#include <boost/json.hpp>
 #include <fmt/format.h>
+#include <boost/json.hpp>
 
 #include "gateway/calls/approval_rows.hpp"
 #include "gateway/calls/people.hpp"
@@ -17,12 +17,16 @@ constexpr std::uint32_t kMostListed = 1'000;
 
 Status may_read(const Person& person) {
   if (person.has(Role::approver) || person.has(Role::operator_) || person.has(Role::auditor)) return {};
-  return fail(ErrorCode::forbidden, fmt::format("`{}` may not read this: it takes the role approver, operator or auditor", person.id));
+  return fail(ErrorCode::forbidden,
+              fmt::format("`{}` may not read this: it takes the role approver, operator or auditor", person.id));
 }
 
 Status must_have(const Person& person, Role role) {
   if (person.has(role)) return {};
-  const char* name = role == Role::approver ? "approver" : role == Role::operator_ ? "operator" : role == Role::auditor ? "auditor" : "watcher";
+  const char* name = role == Role::approver    ? "approver"
+                     : role == Role::operator_ ? "operator"
+                     : role == Role::auditor   ? "auditor"
+                                               : "watcher";
   return fail(ErrorCode::forbidden, fmt::format("`{}` does not have the role {}", person.id, name));
 }
 

@@ -58,9 +58,16 @@ bj::object to_json(const ApprovalRow& row, const trust::Approval& approval) {
   }
   bj::array missing;
   for (const unsigned count : trust::missing_votes(approval)) missing.emplace_back(count);
-  bj::object out{{"id", row.id},         {"missing", missing},       {"operation", row.operation}, {"principal", visible(row.principal)},
-                 {"server", row.server}, {"shown", approval.shown}, {"state", row.state},         {"tool", visible(row.tool)},
-                 {"view", parsed(row.view)}, {"votes", votes}};
+  bj::object out{{"id", row.id},
+                 {"missing", missing},
+                 {"operation", row.operation},
+                 {"principal", visible(row.principal)},
+                 {"server", row.server},
+                 {"shown", approval.shown},
+                 {"state", row.state},
+                 {"tool", visible(row.tool)},
+                 {"view", parsed(row.view)},
+                 {"votes", votes}};
   text(out, "reason", approval.reason);
   text(out, "endedBy", approval.ended_by);
   time(out, "created", row.created);
@@ -79,7 +86,11 @@ bj::object to_json(const StopRow& row) {
 }
 
 bj::object to_json(const ReceiptRow& row) {
-  return {{"id", row.id}, {"kind", row.kind}, {"receipt", parsed(row.payload)}, {"seq", row.seq}, {"time", to_utc(row.time)}};
+  return {{"id", row.id},
+          {"kind", row.kind},
+          {"receipt", parsed(row.payload)},
+          {"seq", row.seq},
+          {"time", to_utc(row.time)}};
 }
 
 }  // namespace sallyport::gateway::calls

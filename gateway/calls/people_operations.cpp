@@ -1,5 +1,5 @@
-#include <boost/json.hpp>
 #include <fmt/format.h>
+#include <boost/json.hpp>
 
 #include "gateway/calls/people.hpp"
 #include "gateway/calls/people_json.hpp"
@@ -16,9 +16,11 @@ Result<std::vector<OperationState>> states_of(const std::string& text) {
   using enum OperationState;
   if (text.empty()) return std::vector<OperationState>{};
   if (text == "unknown") return std::vector{unknown, reconciling};
-  if (text == "open") return std::vector{received, waiting, ready, intent, sent, awaiting_input, running, unknown, reconciling};
+  if (text == "open")
+    return std::vector{received, waiting, ready, intent, sent, awaiting_input, running, unknown, reconciling};
   const auto state = parse_operation_state(text);
-  if (!state) return fail(ErrorCode::invalid, fmt::format("there is no state `{}`; use open, unknown, or a state's name", text));
+  if (!state)
+    return fail(ErrorCode::invalid, fmt::format("there is no state `{}`; use open, unknown, or a state's name", text));
   return std::vector{*state};
 }
 
@@ -70,7 +72,8 @@ DeskAnswer People::operation(Person person, std::string id) {
 
 DeskAnswer People::resolve(Person person, std::string id, std::string outcome, std::string reason) {
   if (auto allowed = must_have(person, Role::operator_); !allowed) co_return fail(allowed.error());
-  if (outcome != "applied" && outcome != "none") co_return fail(ErrorCode::invalid, "the outcome must be `applied` or `none`");
+  if (outcome != "applied" && outcome != "none")
+    co_return fail(ErrorCode::invalid, "the outcome must be `applied` or `none`");
   if (reason.empty()) co_return fail(ErrorCode::invalid, "say how you know, with a reason");
   std::optional<OperationRow> row;
   auto read = co_await calls_.store().read([&](Tx& tx) -> Status {

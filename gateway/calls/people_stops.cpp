@@ -1,5 +1,5 @@
-#include <boost/json.hpp>
 #include <fmt/format.h>
+#include <boost/json.hpp>
 
 #include "gateway/calls/approval_rows.hpp"
 #include "gateway/calls/people.hpp"
@@ -27,9 +27,10 @@ Status cancel_asks(Tx& tx, const StopRow& stop, const trust::ReceiptBody& blank,
       if (!concerns(stop, row)) continue;
       auto approval = approval_from(row);
       if (!approval) return fail(approval.error());
-      const trust::ApprovalEvent event = approval->state == trust::ApprovalState::pending
-                                             ? trust::ApprovalEvent(trust::event::Cancelled{stop.by, "stopped: " + stop.reason})
-                                             : trust::ApprovalEvent(trust::event::Invalidated{"stopped: " + stop.reason});
+      const trust::ApprovalEvent event =
+          approval->state == trust::ApprovalState::pending
+              ? trust::ApprovalEvent(trust::event::Cancelled{stop.by, "stopped: " + stop.reason})
+              : trust::ApprovalEvent(trust::event::Invalidated{"stopped: " + stop.reason});
       auto ended = trust::apply(*approval, event, now);
       if (!ended) continue;
       update(row, *ended, now);
@@ -73,12 +74,20 @@ DeskAnswer People::stop(Person person, std::string kind, std::string value, std:
     co_return fail(ErrorCode::forbidden, fmt::format("`{}` has neither the role approver nor operator", person.id));
   }
   const bool named = kind == "principal" || kind == "server" || kind == "tool";
-  if (kind != "all" && !named) co_return fail(ErrorCode::invalid, "a stop is of `all`, `principal`, `server` or `tool`");
+  if (kind != "all" && !named)
+    co_return fail(ErrorCode::invalid, "a stop is of `all`, `principal`, `server` or `tool`");
   if (named && value.empty()) co_return fail(ErrorCode::invalid, fmt::format("say which {} to stop", kind));
   if (kind == "tool" && tool.empty()) co_return fail(ErrorCode::invalid, "say which tool to stop");
   if (reason.empty()) co_return fail(ErrorCode::invalid, "say why, with a reason");
   const UnixMillis now = calls_.clock().now();
-  StopRow row{calls_.entropy().id("st", now), std::move(kind), std::move(value), std::move(tool), person.id, std::move(reason), now, 0};
+  StopRow row{calls_.entropy().id("st", now),
+              std::move(kind),
+              std::move(value),
+              std::move(tool),
+              person.id,
+              std::move(reason),
+              now,
+              0};
   trust::ReceiptBody body = calls_.receipt(trust::ReceiptKind::stop);
   body.event = trust::EventRecord{"stopped", person.id, row.reason, target_of(row), {}, {}, {}};
   auto stored = co_await calls_.store().commit(Durability::power, [&](Tx& tx) -> Status {

@@ -20,9 +20,12 @@ const json::Document& empty_object() {
 
 std::string words(json::Ambiguity what) {
   switch (what) {
-    case json::Ambiguity::duplicate_name: return "the member stands twice; send each name once";
-    case json::Ambiguity::lookalike_name: return "two member names differ only by case, width or normalisation; send one of them";
-    case json::Ambiguity::unsafe_number: return "the number cannot be represented; send one within the range of a double";
+    case json::Ambiguity::duplicate_name:
+      return "the member stands twice; send each name once";
+    case json::Ambiguity::lookalike_name:
+      return "two member names differ only by case, width or normalisation; send one of them";
+    case json::Ambiguity::unsafe_number:
+      return "the number cannot be represented; send one within the range of a double";
   }
   return "";
 }
@@ -58,7 +61,8 @@ void check_arguments(Call& call, const Context&) {
   for (const schema::SchemaFault& fault : verdict.faults) {
     refusal.reasons.push_back(Reason{refusal.code, fault.message, {}, fault.instance, true});
     if (named++ < kNamed) {
-      refusal.sentence += fmt::format("{} `{}`: {}", named > 1 ? ";" : "", fault.instance.empty() ? "/" : visible(fault.instance), fault.message);
+      refusal.sentence += fmt::format("{} `{}`: {}", named > 1 ? ";" : "",
+                                      fault.instance.empty() ? "/" : visible(fault.instance), fault.message);
     }
   }
   if (named > kNamed) refusal.sentence += fmt::format("; and {} more", named - kNamed);

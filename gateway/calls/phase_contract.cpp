@@ -22,8 +22,10 @@ bool printable(std::string_view key) {
 // The key as the contract takes it from an argument; empty: none there.
 std::string key_argument(const Call& call) {
   const auto& contract = call.judged.tool->contract;
-  if (!contract || !contract->idempotency_key || contract->idempotency_key->kind != trust::KeyPlace::Kind::argument) return {};
-  const json::Value value = call.request.arguments ? call.request.arguments.at(contract->idempotency_key->name) : json::Value();
+  if (!contract || !contract->idempotency_key || contract->idempotency_key->kind != trust::KeyPlace::Kind::argument)
+    return {};
+  const json::Value value =
+      call.request.arguments ? call.request.arguments.at(contract->idempotency_key->name) : json::Value();
   if (!value) return {};
   if (value.is_string()) return value.string();
   return value.is_number() ? std::string(value.number()) : std::string();
@@ -42,7 +44,8 @@ void find_key(Call& call) {
     judged.key = argument;
   }
   if (!judged.key.empty() && !printable(judged.key)) {
-    refuse(judged, ReasonCode::idempotency_key_invalid, "The idempotency key is not 1 to 255 printable ASCII characters.");
+    refuse(judged, ReasonCode::idempotency_key_invalid,
+           "The idempotency key is not 1 to 255 printable ASCII characters.");
   }
 }
 
@@ -69,8 +72,8 @@ void apply_contract(Call& call, const Context& context) {
   call.row.contract_scope = judged.scope.has_contract_scope;
   call.row.key = judged.key;
   const std::string_view bytes = call.request.arguments ? call.request.arguments.raw() : std::string_view("{}");
-  judged.fingerprint = context.fingerprint(fmt::format("repeat\n{}\n{}\n{}\n{}", quote(call.row.principal), quote(call.row.server),
-                                                       quote(call.row.tool), bytes));
+  judged.fingerprint = context.fingerprint(fmt::format("repeat\n{}\n{}\n{}\n{}", quote(call.row.principal),
+                                                       quote(call.row.server), quote(call.row.tool), bytes));
   call.row.fingerprint = judged.fingerprint;
   const std::string& says = judged.tool->contract ? judged.tool->contract->says : std::string();
   call.row.summary = says.empty() ? judged.tool->ref.tool : trust::says_line(says, call.request.arguments);

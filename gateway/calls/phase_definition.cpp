@@ -11,7 +11,8 @@ void check_definition(Call& call, const Context&) {
   if (!judged.tool) return;
   if (judged.tool->state == ToolState::quarantined) {
     refuse(call.judged, ReasonCode::tool_quarantined,
-           fmt::format("The tool `{}` is quarantined: {}.", judged.tool->ref.tool, visible(judged.tool->quarantine_reason)));
+           fmt::format("The tool `{}` is quarantined: {}.", judged.tool->ref.tool,
+                       visible(judged.tool->quarantine_reason)));
   }
 }
 

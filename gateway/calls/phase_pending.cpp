@@ -1,5 +1,6 @@
-// Step 8: writes whose outcome is unknown (design section 7). A lost one blocks overlapping writes where the contract names scopes, and makes
-// the server's next writes ask where it does not; an answered error makes an identical repeat ask.
+// Step 8: writes whose outcome is unknown (design section 7). A lost one blocks overlapping writes where the contract
+// names scopes, and makes the server's next writes ask where it does not; an answered error makes an identical repeat
+// ask.
 #include <fmt/format.h>
 
 #include "gateway/calls/phases.hpp"
@@ -19,8 +20,9 @@ void ask(Judgement& judged, const OperationRow& unknown) {
 void block(Judgement& judged, const OperationRow& unknown) {
   judged.unknowns.push_back(unknown.id);
   refuse(judged, ReasonCode::blocked_by_unknown,
-         fmt::format("It is not known whether the earlier operation {} ({}) took effect, and this call touches the same thing.", unknown.id,
-                     visible(unknown.summary)));
+         fmt::format(
+             "It is not known whether the earlier operation {} ({}) took effect, and this call touches the same thing.",
+             unknown.id, visible(unknown.summary)));
   judged.decision.verdict = Verdict::deny;
 }
 

@@ -24,7 +24,8 @@ CallFacts facts_of(const Call& call) {
 void add_denials(Judgement& judged) {
   Refusal refusal;
   refusal.reasons = judged.weighed.reasons;
-  if (refusal.reasons.empty()) refusal.reasons.push_back({ReasonCode::policy_denied, "A rule denies this call.", {}, {}, false});
+  if (refusal.reasons.empty())
+    refusal.reasons.push_back({ReasonCode::policy_denied, "A rule denies this call.", {}, {}, false});
   refusal.code = refusal.reasons.front().code;
   refusal.sentence = refusal.reasons.front().message;
   judged.refusals.push_back(std::move(refusal));
@@ -35,7 +36,8 @@ void add_denials(Judgement& judged) {
 void weigh_rules(Call& call, const Context&) {
   Judgement& judged = call.judged;
   if (!judged.tool || !judged.tool->input) return;
-  if (call.request.arguments && call.request.arguments.ambiguity()) return;  // no rule may read what can be read in two ways
+  if (call.request.arguments && call.request.arguments.ambiguity())
+    return;  // no rule may read what can be read in two ways
   judged.weighed = policy::weigh(*judged.snapshot->policy, facts_of(call));
   if (judged.weighed.denied) add_denials(judged);
 }
@@ -50,7 +52,8 @@ void conclude_rules(Call& call, const Context&) {
   if (judged.decision.verdict == Verdict::deny) {
     Refusal refusal;
     refusal.reasons = judged.decision.reasons;
-    if (refusal.reasons.empty()) refusal.reasons.push_back({ReasonCode::policy_denied, "No rule permits this call.", {}, {}, false});
+    if (refusal.reasons.empty())
+      refusal.reasons.push_back({ReasonCode::policy_denied, "No rule permits this call.", {}, {}, false});
     refusal.code = refusal.reasons.front().code;
     refusal.sentence = refusal.reasons.front().message;
     judged.refusals.push_back(std::move(refusal));

@@ -20,11 +20,12 @@ bool is_hidden(const Call& call) {
 
 void refuse_unknown(Call& call) {
   call.judged.tool = nullptr;
-  call.judged.refusals.push_back({.code = ReasonCode::policy_denied,
-                                  .sentence = fmt::format("Unknown tool: {}", visible(call.request.name.substr(0, 200))),
-                                  .reasons = {},
-                                  .unknown_tool = true,
-                                  .approval = {}});
+  call.judged.refusals.push_back(
+      {.code = ReasonCode::policy_denied,
+       .sentence = fmt::format("Unknown tool: {}", visible(call.request.name.substr(0, 200))),
+       .reasons = {},
+       .unknown_tool = true,
+       .approval = {}});
 }
 
 }  // namespace
@@ -46,7 +47,8 @@ void find_tool(Call& call, const Context&) {
     for (const auto& [id, server] : judged.snapshot->servers) {
       if (server.listed || server.problem.empty()) continue;
       if (mount.empty() ? !call.request.name.starts_with(id + "__") : id != mount) continue;
-      refuse(judged, ReasonCode::server_unavailable, fmt::format("The server `{}` is not available: {}.", id, visible(server.problem)));
+      refuse(judged, ReasonCode::server_unavailable,
+             fmt::format("The server `{}` is not available: {}.", id, visible(server.problem)));
       call.row.server = id;
       return;
     }
@@ -55,7 +57,8 @@ void find_tool(Call& call, const Context&) {
   }
   const ServerView& view = judged.snapshot->servers.find(tool->ref.server)->second;
   judged.server = &view;
-  judged.tool = mount.empty() ? judged.snapshot->exposed.at(call.request.name) : view.tools.find(tool->ref.tool)->second;
+  judged.tool =
+      mount.empty() ? judged.snapshot->exposed.at(call.request.name) : view.tools.find(tool->ref.tool)->second;
   call.row.server = tool->ref.server;
   call.row.tool = tool->ref.tool;
   call.row.definition = judged.tool->digest;

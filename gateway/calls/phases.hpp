@@ -1,5 +1,6 @@
-// The judging phases of a call (design section 3, steps 3 to 8): pure but for what they look up in Context. Each stands in a file of its own
-// and adds to `judged`; a refusal does not stop the later ones, so that the receipt lists every reason that could be found.
+// The judging phases of a call (design section 3, steps 3 to 8): pure but for what they look up in Context. Each stands
+// in a file of its own and adds to `judged`; a refusal does not stop the later ones, so that the receipt lists every
+// reason that could be found.
 #pragma once
 
 #include <array>
@@ -36,16 +37,16 @@ struct Phase {
 
 // In order. `conclude` and `pending` come after evidence and hooks were fetched, which only Calls can do.
 inline constexpr std::array<Phase, 6> kWeighing{{
-    {"tool", find_tool},              // first: nothing else can be asked before it is known what is called
-    {"stops", check_stops},           // an operator's stop outranks everything that could still be found
-    {"definition", check_definition}, // before the arguments: a quarantined tool's schema judges nothing
-    {"arguments", check_arguments},   // before contract and rules: they read values, and only judged ones
-    {"contract", apply_contract},     // before the rules: they see the effect that it gives to these arguments
+    {"tool", find_tool},               // first: nothing else can be asked before it is known what is called
+    {"stops", check_stops},            // an operator's stop outranks everything that could still be found
+    {"definition", check_definition},  // before the arguments: a quarantined tool's schema judges nothing
+    {"arguments", check_arguments},    // before contract and rules: they read values, and only judged ones
+    {"contract", apply_contract},      // before the rules: they see the effect that it gives to these arguments
     {"rules", weigh_rules},
 }};
 inline constexpr std::array<Phase, 2> kConcluding{{
-    {"verdict", conclude_rules},      // after evidence and hooks: deny, unmet require, ask, allow, default
-    {"pending", check_pending},       // last: an unknown write turns an allow into a block or an ask, never the other way
+    {"verdict", conclude_rules},  // after evidence and hooks: deny, unmet require, ask, allow, default
+    {"pending", check_pending},   // last: an unknown write turns an allow into a block or an ask, never the other way
 }};
 
 // For phases: adds a refusal with one reason.

@@ -9,14 +9,16 @@ namespace sallyport::gateway::calls {
 namespace {
 
 trust::DecisionRecord decision_of(const Judgement& judged) {
-  trust::DecisionRecord record = trust::record_of(judged.decision, judged.snapshot->policy_digest, judged.snapshot->trust_digest);
+  trust::DecisionRecord record =
+      trust::record_of(judged.decision, judged.snapshot->policy_digest, judged.snapshot->trust_digest);
   if (!judged.refused()) return record;
   record.verdict = Verdict::deny;
   record.reasons.clear();
   for (const Refusal& refusal : judged.refusals) {
     if (refusal.reasons.empty()) record.reasons.push_back({refusal.code, {}, std::nullopt});
     for (const Reason& reason : refusal.reasons) {
-      record.reasons.push_back({reason.code, reason.rule, reason.has_pointer ? std::optional(reason.pointer) : std::nullopt});
+      record.reasons.push_back(
+          {reason.code, reason.rule, reason.has_pointer ? std::optional(reason.pointer) : std::nullopt});
     }
   }
   return record;

@@ -33,7 +33,8 @@ class Permit {
     const std::string& key = call.judged.key.empty() ? call.row.id : call.judged.key;
     if (contract->idempotency_key->kind == trust::KeyPlace::Kind::header) permit.idempotency_header_ = key;
     if (contract->idempotency_key->kind == trust::KeyPlace::Kind::meta) {
-      permit.meta_members_ += fmt::format("{}{}:{}", permit.meta_members_.empty() ? "" : ",", quote(contract->idempotency_key->name), quote(key));
+      permit.meta_members_ += fmt::format("{}{}:{}", permit.meta_members_.empty() ? "" : ",",
+                                          quote(contract->idempotency_key->name), quote(key));
     }
   }
 };
@@ -72,7 +73,8 @@ asio::awaitable<Result<PermittedCall>> Calls::record(FlightPtr flight) {
   row.updated = now;
   row.basis = "intent";
   row.attempts += 1;
-  const bool wants_progress = std::ranges::any_of(flight->waiters, [](const Waiter* w) { return !w->progress_token.empty(); });
+  const bool wants_progress =
+      std::ranges::any_of(flight->waiters, [](const Waiter* w) { return !w->progress_token.empty(); });
   if (row.is_read && call.judged.decision.verdict == Verdict::allow) {
     // One receipt at the end, or at the next start; nobody waits for the disk before a read.
     store_.post([row](Tx& tx) { return tx.put(row); });

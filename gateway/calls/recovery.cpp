@@ -19,7 +19,8 @@ bool under_way(OperationState state) {
 
 }  // namespace
 
-// What was under way when the process ended: from `intent` on its outcome is unknown (promise 4); a read changes nothing.
+// What was under way when the process ended: from `intent` on its outcome is unknown (promise 4); a read changes
+// nothing.
 asio::awaitable<Status> Calls::recover() {
   std::vector<OperationRow> found;
   const UnixMillis now = clock_.now();
@@ -28,7 +29,8 @@ asio::awaitable<Status> Calls::recover() {
     found.clear();
     OperationFilter filter;
     filter.limit = kMost;
-    filter.states = {OperationState::intent, OperationState::sent, OperationState::awaiting_input, OperationState::running, OperationState::reconciling};
+    filter.states = {OperationState::intent, OperationState::sent, OperationState::awaiting_input,
+                     OperationState::running, OperationState::reconciling};
     for (OperationRow row : tx.operations(filter)) {
       if (!under_way(row.state)) continue;
       if (auto stepped = step(row, Event::restart); !stepped) return stepped;
@@ -107,13 +109,14 @@ void Calls::on_late_answer(LateAnswer late) {
 }
 
 // Ends an unknown operation by evidence or by a person, with its receipt.
-asio::awaitable<void> Calls::settle(std::string operation, Event event, std::string basis, std::string by, std::string reason) {
+asio::awaitable<void> Calls::settle(std::string operation, Event event, std::string basis, std::string by,
+                                    std::string reason) {
   auto settled = co_await resolve(std::move(operation), event, std::move(basis), std::move(by), std::move(reason));
   if (!settled) log::warning("operation.not_settled", {{"reason", settled.error().message}});
 }
 
-asio::awaitable<Result<OperationRow>> Calls::resolve(std::string operation, Event event, std::string basis, std::string by,
-                                                     std::string reason) {
+asio::awaitable<Result<OperationRow>> Calls::resolve(std::string operation, Event event, std::string basis,
+                                                     std::string by, std::string reason) {
   OperationRow row;
   const UnixMillis now = clock_.now();
   trust::ReceiptBody body = receipt(trust::ReceiptKind::reconciliation);
@@ -122,7 +125,8 @@ asio::awaitable<Result<OperationRow>> Calls::resolve(std::string operation, Even
     if (!found) return fail(ErrorCode::not_found, "there is no operation `" + operation + "`");
     row = std::move(*found);
     if (row.state != OperationState::unknown && row.state != OperationState::reconciling) {
-      return fail(ErrorCode::conflict, fmt::format("operation `{}` is {}; only an unknown one can be resolved", row.id, to_string(row.state)));
+      return fail(ErrorCode::conflict, fmt::format("operation `{}` is {}; only an unknown one can be resolved", row.id,
+                                                   to_string(row.state)));
     }
     if (auto stepped = step(row, event); !stepped) return stepped;
     row.unknown = Unknown::no;

@@ -1,5 +1,6 @@
-// What is the same operation (design section 7): by idempotency key, or by the same bytes while it waits, is in flight, or concluded without
-// its answer having been handed over. A repeat joins it or is told what became of it; it never runs a second time.
+// What is the same operation (design section 7): by idempotency key, or by the same bytes while it waits, is in flight,
+// or concluded without its answer having been handed over. A repeat joins it or is told what became of it; it never
+// runs a second time.
 #include <fmt/format.h>
 
 #include "gateway/calls/calls.hpp"
@@ -49,11 +50,13 @@ asio::awaitable<Calls::Repeat> Calls::find_repeat(FlightPtr flight) {
       return {};
     });
     if (!read) {
-      repeat.answer = refused(call, ReasonCode::recording_unavailable, "The gateway cannot read its records.", Outcome::none, {});
+      repeat.answer =
+          refused(call, ReasonCode::recording_unavailable, "The gateway cannot read its records.", Outcome::none, {});
       co_return repeat;
     }
     for (const OperationRow& row : rows) {
-      if (row.state != OperationState::refused && row.state != OperationState::failed && row.state != OperationState::resolved_none) {
+      if (row.state != OperationState::refused && row.state != OperationState::failed &&
+          row.state != OperationState::resolved_none) {
         same = row;
         break;
       }
@@ -61,7 +64,8 @@ asio::awaitable<Calls::Repeat> Calls::find_repeat(FlightPtr flight) {
     // One that is still on its way to the store counts as well.
     for (const auto& [id, other] : flights_) {
       const OperationRow& row = other->call.row;
-      if (row.principal == call.row.principal && row.server == call.row.server && row.tool == call.row.tool && row.key == call.judged.key) {
+      if (row.principal == call.row.principal && row.server == call.row.server && row.tool == call.row.tool &&
+          row.key == call.judged.key) {
         same = row;
       }
     }
@@ -69,7 +73,8 @@ asio::awaitable<Calls::Repeat> Calls::find_repeat(FlightPtr flight) {
     if (const auto flying = flights_.find(it->second); flying != flights_.end()) {
       same = flying->second->call.row;
     } else {
-      auto read = co_await store_.read([&, id = it->second](Tx& tx) -> Status {
+      const std::string id = it->second;
+      auto read = co_await store_.read([&](Tx& tx) -> Status {
         same = tx.operation(id);
         return {};
       });
@@ -78,15 +83,18 @@ asio::awaitable<Calls::Repeat> Calls::find_repeat(FlightPtr flight) {
     if (same && !same->key.empty()) same.reset();  // whoever sends a key means that operation only
   }
   if (!same) {
-    if (!call.judged.fingerprint.empty() && call.judged.key.empty()) by_fingerprint_.insert_or_assign(call.judged.fingerprint, call.row.id);
+    if (!call.judged.fingerprint.empty() && call.judged.key.empty())
+      by_fingerprint_.insert_or_assign(call.judged.fingerprint, call.row.id);
     co_return repeat;
   }
   if (same->fingerprint != call.judged.fingerprint) {
     repeat.answer = refused(call, ReasonCode::idempotency_conflict,
-                            fmt::format("The idempotency key belongs to operation {} with other arguments.", same->id), Outcome::none, same->receipt);
+                            fmt::format("The idempotency key belongs to operation {} with other arguments.", same->id),
+                            Outcome::none, same->receipt);
     co_return repeat;
   }
-  if (same->state == OperationState::unknown || same->state == OperationState::reconciling) co_return repeat;  // meets its block or ask
+  if (same->state == OperationState::unknown || same->state == OperationState::reconciling)
+    co_return repeat;  // meets its block or ask
   record_repeat(call, *same);
   if (const auto flying = flights_.find(same->id); flying != flights_.end()) {
     repeat.flight = flying->second;
@@ -113,7 +121,8 @@ asio::awaitable<Calls::Repeat> Calls::resume(OperationRow row, std::shared_ptr<c
   if (!read || !params || !approval) {
     Call lost;
     lost.row = row;
-    repeat.answer = refused(lost, ReasonCode::approval_invalidated, "What was to be approved is no longer stored.", Outcome::none, row.receipt);
+    repeat.answer = refused(lost, ReasonCode::approval_invalidated, "What was to be approved is no longer stored.",
+                            Outcome::none, row.receipt);
     co_return repeat;
   }
   if (const auto flying = flights_.find(row.id); flying != flights_.end()) {  // somebody else was faster
@@ -158,7 +167,8 @@ asio::awaitable<std::optional<Answer>> Calls::replay(OperationRow row) {
     meta.replayed = true;
     meta.code = row.outcome == Outcome::unknown ? ReasonCode::outcome_unknown : ReasonCode::result_withheld;
     meta.retry = Retry::never;
-    answer = Answer::of(refusal_result(meta, fmt::format("Operation {} is {}; its result is no longer kept.", row.id, to_string(row.state))));
+    answer = Answer::of(refusal_result(
+        meta, fmt::format("Operation {} is {}; its result is no longer kept.", row.id, to_string(row.state))));
   }
   answer.delivered = [this, id = row.id](bool in_full) { delivered(id, in_full); };
   co_return answer;

@@ -28,7 +28,8 @@ std::optional<Request> read_request(const Inbound& inbound, Answer& fault) {
     arguments += member.key.equals("arguments") ? 1 : 0;
     metas += member.key.equals("_meta") ? 1 : 0;
   }
-  if (names > 1 || arguments > 1 || metas > 1) return refuse("params name a member twice: `name`, `arguments` and `_meta` may stand once");
+  if (names > 1 || arguments > 1 || metas > 1)
+    return refuse("params name a member twice: `name`, `arguments` and `_meta` may stand once");
   const json::Value name = inbound.params.find("name");
   if (!name || !name.is_string()) return refuse("tools/call needs a `name`, a string");
   const json::Value args = inbound.params.find("arguments");

@@ -1,5 +1,5 @@
-// Catalogue: knows what every server offers, judges it by trust and lock, and builds the Snapshot that everybody works with. Owns
-// drift: a definition that changes makes a new snapshot and is told to `on_change`. On the loop.
+// Catalogue: knows what every server offers, judges it by trust and lock, and builds the Snapshot that everybody works
+// with. Owns drift: a definition that changes makes a new snapshot and is told to `on_change`. On the loop.
 #pragma once
 
 #include <functional>
@@ -72,7 +72,8 @@ class Catalogue final : public Snapshots, public Definitions {
   ServerView build_server(const std::string& id, const Listing& listing);
   void build_exposed(Snapshot& snapshot) const;
   void tell(const Snapshot& before, const Snapshot& after);
-  std::map<std::string, std::string, std::less<>> digests_of(const std::string& server, const ToolListing& listing) const;
+  std::map<std::string, std::string, std::less<>> digests_of(const std::string& server,
+                                                             const ToolListing& listing) const;
 
   Servers& servers_;
   Rules rules_;

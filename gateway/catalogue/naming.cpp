@@ -9,7 +9,9 @@ constexpr std::size_t kLongest = 48;
 constexpr std::size_t kKept = 37;
 constexpr std::size_t kDigits = 10;
 
-bool fits(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-'; }
+bool fits(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+}
 
 }  // namespace
 

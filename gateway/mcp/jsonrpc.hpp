@@ -1,5 +1,5 @@
-// JSON-RPC 2.0 as MCP uses it (mcp.md 1.3): messages are read as views into their Document and written from raw slices, so
-// that ids keep their exact token and arguments and results their bytes (promise 10).
+// JSON-RPC 2.0 as MCP uses it (mcp.md 1.3): messages are read as views into their Document and written from raw slices,
+// so that ids keep their exact token and arguments and results their bytes (promise 10).
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ inline constexpr int kMethodNotFound = -32601;
 inline constexpr int kInvalidParams = -32602;
 inline constexpr int kInternalError = -32603;
 inline constexpr int kResourceNotFound = -32002;  // legacy era only
-inline constexpr int kRefused = 8720;             // a refusal of a read, prompt or completion; data = dev.sallyport/call
+inline constexpr int kRefused = 8720;  // a refusal of a read, prompt or completion; data = dev.sallyport/call
 }  // namespace code
 
 struct RpcError {
@@ -41,8 +41,8 @@ struct Message {
   json::Value error;   // of an error response: {code, message, data?}
 };
 
-// One text of a peer: one message, or (2025-03-26) a batch. A fault names the error to answer with and the id, if one was
-// readable.
+// One text of a peer: one message, or (2025-03-26) a batch. A fault names the error to answer with and the id, if one
+// was readable.
 struct Incoming {
   std::vector<Message> messages;
   bool batch = false;
@@ -57,7 +57,8 @@ using IncomingResult = std::expected<Incoming, IncomingFault>;
 
 // Writers. Every `raw` argument is JSON text; `id` a raw token.
 [[nodiscard]] std::string request(std::string_view id, std::string_view method, std::string_view params_raw);
-[[nodiscard]] std::string notification(std::string_view method, std::string_view params_raw);  // params_raw may be empty
+[[nodiscard]] std::string notification(std::string_view method,
+                                       std::string_view params_raw);  // params_raw may be empty
 [[nodiscard]] std::string response(std::string_view id, std::string_view result_raw);
 [[nodiscard]] std::string error_response(std::string_view id, const RpcError& error);
 

@@ -1,5 +1,5 @@
-// Versions and eras (design section 8). Legacy is negotiated with `initialize`; modern (2026-07-28) has no sessions and gets its own
-// codec beside the legacy one.
+// Versions and eras (design section 8). Legacy is negotiated with `initialize`; modern (2026-07-28) has no sessions and
+// gets its own codec beside the legacy one.
 #pragma once
 
 #include <array>
@@ -11,7 +11,8 @@ namespace sallyport::gateway::mcp {
 enum class Era : unsigned char { legacy, modern };
 
 // Newest first. `initialize` never yields a modern version.
-inline constexpr std::array<std::string_view, 4> kLegacyVersions{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
+inline constexpr std::array<std::string_view, 4> kLegacyVersions{"2025-11-25", "2025-06-18", "2025-03-26",
+                                                                 "2024-11-05"};
 inline constexpr std::string_view kModernVersion = "2026-07-28";
 
 // What an `initialize` that asks for `requested` is answered with: that version, or the newest legacy one.

@@ -1,6 +1,6 @@
-// Desk: what the control side can do; the API, the console and the command line all go through it (design section 11). Every method
-// takes the person who asks and checks the role itself. Answers are JSON text (shapes: docs/control-api.md).
-// Errors: forbidden (role), not_found, conflict (state does not allow it), invalid.
+// Desk: what the control side can do; the API, the console and the command line all go through it (design section 11).
+// Every method takes the person who asks and checks the role itself. Answers are JSON text (shapes:
+// docs/control-api.md). Errors: forbidden (role), not_found, conflict (state does not allow it), invalid.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -20,13 +20,14 @@ class Desk {
  public:
   virtual ~Desk() = default;
   virtual DeskAnswer approvals(Person person, std::string state, std::uint32_t limit) = 0;  // {"approvals":[…]}
-  virtual DeskAnswer approval(Person person, std::string id) = 0;                            // with the whole view
+  virtual DeskAnswer approval(Person person, std::string id) = 0;                           // with the whole view
   // `shown`: the digest of what the person saw. `reason` may be empty for an approve.
   virtual DeskAnswer approve(Person person, std::string id, std::string shown, std::string reason) = 0;
   virtual DeskAnswer deny(Person person, std::string id, std::string reason) = 0;
   virtual DeskAnswer revoke(Person person, std::string id, std::string reason) = 0;
 
-  virtual DeskAnswer operations(Person person, std::string state, std::uint32_t limit) = 0;  // state may be "open" or "unknown"
+  virtual DeskAnswer operations(Person person, std::string state,
+                                std::uint32_t limit) = 0;  // state may be "open" or "unknown"
   virtual DeskAnswer operation(Person person, std::string id) = 0;
   virtual DeskAnswer resolve(Person person, std::string id, std::string outcome, std::string reason) = 0;
 
@@ -37,8 +38,8 @@ class Desk {
   virtual DeskAnswer stop(Person person, std::string kind, std::string value, std::string tool, std::string reason) = 0;
   virtual DeskAnswer lift(Person person, std::string id, std::string reason) = 0;
 
-  virtual DeskAnswer status(Person person) = 0;   // servers, store, counts
-  virtual DeskAnswer tools(Person person) = 0;    // declared / assigned / effective, state
+  virtual DeskAnswer status(Person person) = 0;                          // servers, store, counts
+  virtual DeskAnswer tools(Person person) = 0;                           // declared / assigned / effective, state
   virtual DeskAnswer explain(Person person, std::string call_json) = 0;  // {principal, server, tool, arguments}
   virtual DeskAnswer call(Person person, std::string server, std::string tool, std::string arguments_raw) = 0;
   // Definitions as found with their differences; accepting writes the lock (operator). server/tool empty: all.

@@ -17,13 +17,14 @@
 
 namespace sallyport::gateway {
 
-// The client's side of one open request: where progress and log notes of this request go. Lives on the loop; outlives the
-// handling of the request. Notes to a client that is gone are dropped.
+// The client's side of one open request: where progress and log notes of this request go. Lives on the loop; outlives
+// the handling of the request. Notes to a client that is gone are dropped.
 class ClientChannel {
  public:
   virtual ~ClientChannel() = default;
-  virtual void notify(std::string_view method, std::string_view params_raw) = 0;  // queued, bounded (drops progress first)
-  [[nodiscard]] virtual bool open() const = 0;                                    // the client can still get the answer
+  virtual void notify(std::string_view method,
+                      std::string_view params_raw) = 0;  // queued, bounded (drops progress first)
+  [[nodiscard]] virtual bool open() const = 0;           // the client can still get the answer
 };
 
 // What a client may see: the whole gateway at /mcp, or one server at /servers/<id>/mcp.
@@ -40,22 +41,22 @@ struct ClientContext {
   std::string run;               // run_…
   std::string protocol_version;  // negotiated
   mcp::Era era = mcp::Era::legacy;
-  std::string transport;         // "http" or "stdio"
-  std::string boundary;          // "service" or "client-started"
-  std::string claimed_name;      // clientInfo, as claimed
+  std::string transport;     // "http" or "stdio"
+  std::string boundary;      // "service" or "client-started"
+  std::string claimed_name;  // clientInfo, as claimed
   std::string claimed_version;
-  Millis hold{45'000};           // how long an ask holds the call before APPROVAL_PENDING
+  Millis hold{45'000};  // how long an ask holds the call before APPROVAL_PENDING
 };
 
 struct Inbound {
   std::shared_ptr<const ClientContext> client;
   std::shared_ptr<const json::Document> document;  // of the message; owns the bytes of params
   std::string method;
-  json::Value params;                     // absent, or an object
-  std::string idempotency_header;         // `Idempotency-Key`, if the transport has headers
+  json::Value params;              // absent, or an object
+  std::string idempotency_header;  // `Idempotency-Key`, if the transport has headers
   bool has_idempotency_header = false;
-  ClientChannel* channel = nullptr;       // never null; valid until the answer is handed back
-  std::shared_ptr<Cancel> cancel;         // set by the client's cancel, a modern disconnect, shutdown
+  ClientChannel* channel = nullptr;  // never null; valid until the answer is handed back
+  std::shared_ptr<Cancel> cancel;    // set by the client's cancel, a modern disconnect, shutdown
   UnixMillis received = 0;
 };
 
@@ -71,8 +72,8 @@ struct Answer {
   }
 };
 
-// The door to everything behind clients/: joined by app from calls/, relay/ and catalogue/. Not for initialize, ping, logging/setLevel and
-// sessions, which clients/ answers itself.
+// The door to everything behind clients/: joined by app from calls/, relay/ and catalogue/. Not for initialize, ping,
+// logging/setLevel and sessions, which clients/ answers itself.
 class Front {
  public:
   virtual ~Front() = default;

@@ -1,5 +1,5 @@
-// PermittedCall: the proof that a call was decided and recorded (design section 13). Only step 10 (gateway/calls/record.cpp)
-// can make one, from the commit that recorded it; ServerLink::call takes nothing else.
+// PermittedCall: the proof that a call was decided and recorded (design section 13). Only step 10
+// (gateway/calls/record.cpp) can make one, from the commit that recorded it; ServerLink::call takes nothing else.
 #pragma once
 
 #include <memory>

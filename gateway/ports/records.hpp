@@ -11,25 +11,38 @@
 
 namespace sallyport::gateway {
 
-// Design section 7. `applied` and `resolved_applied` have outcome applied; `failed`, `refused` and `resolved_none` none; from `intent` on the
-// outcome is unknown until proven otherwise. The transitions stand in gateway/calls/operation_table.hpp.
+// Design section 7. `applied` and `resolved_applied` have outcome applied; `failed`, `refused` and `resolved_none`
+// none; from `intent` on the outcome is unknown until proven otherwise. The transitions stand in
+// gateway/calls/operation_table.hpp.
 enum class OperationState : std::uint8_t {
-  received, waiting, ready, refused, intent, sent, awaiting_input, running, applied, failed, unknown, reconciling,
-  resolved_applied, resolved_none,
+  received,
+  waiting,
+  ready,
+  refused,
+  intent,
+  sent,
+  awaiting_input,
+  running,
+  applied,
+  failed,
+  unknown,
+  reconciling,
+  resolved_applied,
+  resolved_none,
 };
 [[nodiscard]] std::string_view to_string(OperationState state);
 [[nodiscard]] std::optional<OperationState> parse_operation_state(std::string_view text);
 
-// How an operation became unknown (design section 7): `lost` blocks overlapping writes, `answered` (an error without a contract that explains
-// it) only makes an identical repeat ask.
+// How an operation became unknown (design section 7): `lost` blocks overlapping writes, `answered` (an error without a
+// contract that explains it) only makes an identical repeat ask.
 enum class Unknown : std::uint8_t { no, lost, answered };
 
 struct OperationRow {
-  std::string id;               // op_…
+  std::string id;  // op_…
   OperationState state = OperationState::received;
   Unknown unknown = Unknown::no;
   Outcome outcome = Outcome::none;
-  std::string basis;            // why the outcome is believed: intent, answer, not_sent, timeout, crash, operator, …
+  std::string basis;  // why the outcome is believed: intent, answer, not_sent, timeout, crash, operator, …
   std::string principal;
   std::string session;
   std::string run;
@@ -44,16 +57,16 @@ struct OperationRow {
   std::string key;              // idempotency key, or empty
   std::string approval;         // ap_…, or empty
   int attempts = 0;
-  bool delivered = false;       // the answer was handed over in full
-  std::string receipt;          // the newest receipt of this operation
-  std::string summary;          // says line or tool name, for people
-  std::string reason;           // of refused and unknown
+  bool delivered = false;  // the answer was handed over in full
+  std::string receipt;     // the newest receipt of this operation
+  std::string summary;     // says line or tool name, for people
+  std::string reason;      // of refused and unknown
   UnixMillis created = 0;
   UnixMillis updated = 0;
 };
 
 struct ApprovalRow {
-  std::string id;           // ap_…
+  std::string id;  // ap_…
   std::string operation;
   std::string principal;
   std::string server;
@@ -61,19 +74,19 @@ struct ApprovalRow {
   std::string state;        // trust/approvals: pending, approved, …
   std::string fingerprint;  // of the call: an identical call joins
   std::string run;
-  std::string binding;      // digest of all that is bound
-  std::string shown;        // digest that an approve must name
-  std::string body;         // canonical JSON: the trust/approvals state with votes and terms
-  std::string view;         // canonical JSON: what the approver sees
+  std::string binding;  // digest of all that is bound
+  std::string shown;    // digest that an approve must name
+  std::string body;     // canonical JSON: the trust/approvals state with votes and terms
+  std::string view;     // canonical JSON: what the approver sees
   UnixMillis created = 0;
   UnixMillis expires = 0;
   UnixMillis updated = 0;
 };
 
 struct StopRow {
-  std::string id;      // st_…
-  std::string kind;    // all, principal, server, tool
-  std::string value;   // principal id, server id, or `server\0tool` is not used: server in `value`, tool in `tool`
+  std::string id;     // st_…
+  std::string kind;   // all, principal, server, tool
+  std::string value;  // principal id, server id, or `server\0tool` is not used: server in `value`, tool in `tool`
   std::string tool;
   std::string by;
   std::string reason;
@@ -83,7 +96,7 @@ struct StopRow {
 
 struct ReceiptRow {
   std::uint64_t seq = 0;
-  std::string id;         // rc_…
+  std::string id;  // rc_…
   std::string kind;
   std::string operation;  // empty: none
   std::string principal;
@@ -91,8 +104,8 @@ struct ReceiptRow {
   std::string tool;
   std::string verdict;
   std::string outcome;
-  std::string payload;    // canonical JSON bytes: what was signed (in PAE) and what `prev` hashes
-  std::string envelope;   // DSSE JSON, one line
+  std::string payload;   // canonical JSON bytes: what was signed (in PAE) and what `prev` hashes
+  std::string envelope;  // DSSE JSON, one line
   UnixMillis time = 0;
 };
 

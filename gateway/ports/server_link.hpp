@@ -19,14 +19,14 @@ namespace sallyport::gateway {
 
 class PermittedCall;
 
-// What became of one attempt. `sent` says whether any byte of the request may have left: only `false` proves that nothing
-// was executed.
+// What became of one attempt. `sent` says whether any byte of the request may have left: only `false` proves that
+// nothing was executed.
 struct ServerAnswer {
   enum class Kind : unsigned char {
-    result,     // `result` is an object
-    error,      // `error` is a JSON-RPC error object
-    lost,       // no answer: time-out, crash, broken stream, an answer with the wrong id or shape
-    not_sent,   // provably nothing was sent
+    result,    // `result` is an object
+    error,     // `error` is a JSON-RPC error object
+    lost,      // no answer: time-out, crash, broken stream, an answer with the wrong id or shape
+    not_sent,  // provably nothing was sent
   };
   Kind kind = Kind::not_sent;
   bool sent = false;
@@ -34,15 +34,16 @@ struct ServerAnswer {
   json::Value result;
   json::Value error;
   std::optional<int> http_status;
-  std::string detail;                              // for kinds lost and not_sent (and HTTP errors): one sentence
-  std::optional<CancelReason> cancelled;           // the attempt ended because of Cancel
+  std::string detail;                     // for kinds lost and not_sent (and HTTP errors): one sentence
+  std::optional<CancelReason> cancelled;  // the attempt ended because of Cancel
   bool timed_out = false;
 };
 
 struct CallControl {
   Deadline deadline;
   Cancel* cancel = nullptr;  // may be null; the link registers itself and tells the server
-  std::function<void(std::string_view params_raw)> progress;  // params of notifications/progress, our token; may be empty
+  std::function<void(std::string_view params_raw)>
+      progress;  // params of notifications/progress, our token; may be empty
 };
 
 // An answer that comes after its attempt was given up: evidence for an unknown operation (design section 7).
@@ -103,7 +104,8 @@ class Servers {
   [[nodiscard]] virtual std::vector<ServerStatus> status() const = 0;
   // Starts or reuses; single-flight; an error names the server and the reason (RetryClass::not_sent).
   virtual asio::awaitable<Result<std::shared_ptr<ServerLink>>> link(LinkKey key, Deadline deadline) = 0;
-  // The identity as found: canonical JSON (trust/servers/identity.hpp), known once a link was made. Empty: not known yet.
+  // The identity as found: canonical JSON (trust/servers/identity.hpp), known once a link was made. Empty: not known
+  // yet.
   [[nodiscard]] virtual std::string identity(const std::string& server) const = 0;
   // Closes stdin, TERM, KILL, DELETE of sessions; returns when all are gone or the deadline passed.
   virtual asio::awaitable<void> shutdown(Deadline deadline) = 0;

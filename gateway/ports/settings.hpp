@@ -35,15 +35,15 @@ struct ServerSettings {
   // http
   std::string url;
   std::map<std::string, SecretSource> headers;
-  std::string ca_file;                // "sallyport": {"caFile": …}; empty: the system's
-  bool spki = false;                  // identity by key as well
+  std::string ca_file;  // "sallyport": {"caFile": …}; empty: the system's
+  bool spki = false;    // identity by key as well
   bool disabled = false;
-  bool shared = false;                // one child for all principals
-  bool isolate_session = false;       // one child per session
-  std::string era = "auto";           // auto, legacy, modern
+  bool shared = false;           // one child for all principals
+  bool isolate_session = false;  // one child per session
+  std::string era = "auto";      // auto, legacy, modern
   Millis start_timeout{30'000};
-  Millis timeout{300'000};            // default deadline of a call
-  std::string problem;                // of its surroundings (unset variable, …): the server is set aside, with this reason
+  Millis timeout{300'000};  // default deadline of a call
+  std::string problem;      // of its surroundings (unset variable, …): the server is set aside, with this reason
 };
 
 struct ClientSettings {
@@ -63,8 +63,8 @@ struct ListenSettings {
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;
   bool enabled = true;
-  std::string certificate, key;             // TLS by files; required off loopback
-  std::vector<std::string> allowed_hosts;   // besides address and loopback names
+  std::string certificate, key;            // TLS by files; required off loopback
+  std::vector<std::string> allowed_hosts;  // besides address and loopback names
   std::vector<std::string> allowed_origins;
 };
 
@@ -75,11 +75,11 @@ struct LimitSettings {
   std::uint32_t sessions = 10'000;
   std::uint32_t children = 64;
   std::uint32_t waiting_approvals = 1000;
-  std::uint32_t calls_in_flight = 1024;     // per gateway; a quarter of it per principal
+  std::uint32_t calls_in_flight = 1024;  // per gateway; a quarter of it per principal
 };
 
 struct Settings {
-  std::string file;                         // path of sallyport.jsonc; empty: inline (wrap)
+  std::string file;  // path of sallyport.jsonc; empty: inline (wrap)
   std::map<std::string, ServerSettings> servers;
   std::map<std::string, std::string> vars;
   ListenSettings listen{.port = 8720};
@@ -87,7 +87,7 @@ struct Settings {
   std::vector<ClientSettings> clients;
   std::vector<PersonSettings> people;
   bool anonymous = false;
-  std::vector<std::string> trust_files;     // absolute paths, in order; or inline text
+  std::vector<std::string> trust_files;  // absolute paths, in order; or inline text
   std::vector<std::string> policy_files;
   std::string trust_inline, policy_inline;  // raw JSON; empty: none
   std::string lock_file;                    // absolute path of trust.lock.json

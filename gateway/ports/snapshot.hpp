@@ -1,5 +1,5 @@
-// Snapshot: configuration, policy, trust and tools in force, immutable. One serves one pass of a call and never outlives a
-// wait (design section 13): ask Snapshots::current() again after each.
+// Snapshot: configuration, policy, trust and tools in force, immutable. One serves one pass of a call and never
+// outlives a wait (design section 13): ask Snapshots::current() again after each.
 #pragma once
 
 #include <map>
@@ -27,7 +27,7 @@ struct LockFile;
 namespace sallyport::gateway {
 
 enum class ToolState : unsigned char {
-  unpinned,     // nobody accepted it: callable where rules allow, never pinned
+  unpinned,  // nobody accepted it: callable where rules allow, never pinned
   pinned,
   drifted,      // the server's text is another now; `definition` is the accepted one; every call asks
   quarantined,  // unlisted; answers TOOL_QUARANTINED
@@ -36,33 +36,33 @@ enum class ToolState : unsigned char {
 // One tool of one server, as in force.
 struct Tool {
   ToolRef ref;
-  std::string exposed;                                // on /mcp; on the server's own mount it is ref.tool
+  std::string exposed;  // on /mcp; on the server's own mount it is ref.tool
   ToolState state = ToolState::unpinned;
   std::string quarantine_reason;
-  std::shared_ptr<const json::Document> definition;   // in force: accepted if there is one, else the server's
-  std::shared_ptr<const json::Document> current;      // what the server says now (same object unless drifted)
-  std::string digest;                                 // of `definition`; empty: it cannot be judged (quarantined)
-  std::string current_digest;                         // of `current`
-  std::string listed;                                 // raw JSON for tools/list, with effective annotations, own name
-  std::string listed_exposed;                         // the same under the exposed name
+  std::shared_ptr<const json::Document> definition;  // in force: accepted if there is one, else the server's
+  std::shared_ptr<const json::Document> current;     // what the server says now (same object unless drifted)
+  std::string digest;                                // of `definition`; empty: it cannot be judged (quarantined)
+  std::string current_digest;                        // of `current`
+  std::string listed;                                // raw JSON for tools/list, with effective annotations, own name
+  std::string listed_exposed;                        // the same under the exposed name
   std::shared_ptr<const schema::Schema> input;
-  std::shared_ptr<const schema::Schema> output;       // null: none, or broken (then output_note says so)
+  std::shared_ptr<const schema::Schema> output;  // null: none, or broken (then output_note says so)
   std::string output_note;
-  std::shared_ptr<const trust::Contract> contract;    // what holds of it without the accepted identity; null: none
-  EffectView effect;                                  // before `cases`
+  std::shared_ptr<const trust::Contract> contract;  // what holds of it without the accepted identity; null: none
+  EffectView effect;                                // before `cases`
   struct Case {
     std::shared_ptr<const policy::ArgumentConditions> when;
     EffectView effect;
   };
-  std::vector<Case> cases;                            // first whose condition is true holds
+  std::vector<Case> cases;  // first whose condition is true holds
 };
 
 struct ServerView {
   std::string id;
-  bool identity_ok = false;        // found identity matches the lock
-  std::string identity_digest;     // sha256:…, empty: not known
-  std::string problem;             // set aside: why; empty: usable
-  bool listed = false;             // tools are known (from the server or, before the first start, from the lock)
+  bool identity_ok = false;     // found identity matches the lock
+  std::string identity_digest;  // sha256:…, empty: not known
+  std::string problem;          // set aside: why; empty: usable
+  bool listed = false;          // tools are known (from the server or, before the first start, from the lock)
   std::map<std::string, std::shared_ptr<const Tool>, std::less<>> tools;  // by the server's own name
 };
 
@@ -71,10 +71,10 @@ struct Snapshot {
   std::shared_ptr<const policy::Policy> policy;
   std::shared_ptr<const trust::TrustFile> trust;
   std::shared_ptr<const trust::LockFile> lock;
-  std::string policy_digest, trust_digest;            // sha256:…
+  std::string policy_digest, trust_digest;  // sha256:…
   std::map<std::string, ServerView, std::less<>> servers;
   std::unordered_map<std::string, std::shared_ptr<const Tool>> exposed;  // /mcp names; equal names stand in neither
-  std::vector<std::string> collisions;                // names that two tools would have: neither is listed
+  std::vector<std::string> collisions;  // names that two tools would have: neither is listed
 
   // The tool a client means on that mount; null: unknown.
   [[nodiscard]] const Tool* find(std::string_view mount_server, std::string_view name) const;

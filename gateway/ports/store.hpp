@@ -1,11 +1,12 @@
-// Store: the one place where state lives (design section 12): operations, approvals, stops, receipts, revisions, sealed bytes.
+// Store: the one place where state lives (design section 12): operations, approvals, stops, receipts, revisions, sealed
+// bytes.
 //
 // commit(durability, fn) runs fn(Tx&) on one writer thread and completes on the loop. All waiting fns share one
-// transaction, each in a savepoint, so one that fails undoes only itself. fn does no other I/O, touches nothing that the
-// loop may touch meanwhile, and may run twice. Free of SQLite's ways: PostgreSQL comes later.
+// transaction, each in a savepoint, so one that fails undoes only itself. fn does no other I/O, touches nothing that
+// the loop may touch meanwhile, and may run twice. Free of SQLite's ways: PostgreSQL comes later.
 //
-// Errors: the fn's own error comes back as it is; ErrorCode::io or corrupt when the store could not commit (nothing of fn
-// is kept then). After a failed sync the store is `broken`: every further commit fails at once.
+// Errors: the fn's own error comes back as it is; ErrorCode::io or corrupt when the store could not commit (nothing of
+// fn is kept then). After a failed sync the store is `broken`: every further commit fails at once.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -55,7 +56,7 @@ class Tx {
   virtual Status put(const ApprovalRow& row) = 0;
   virtual std::optional<ApprovalRow> approval(std::string_view id) = 0;
   virtual std::vector<ApprovalRow> approvals(std::string_view state, std::uint32_t limit) = 0;  // state empty: any
-  virtual std::optional<ApprovalRow> approval_of(std::string_view operation) = 0;                // the newest
+  virtual std::optional<ApprovalRow> approval_of(std::string_view operation) = 0;               // the newest
 
   virtual Status put(const StopRow& row) = 0;
   virtual std::vector<StopRow> stops(bool in_force_only) = 0;
@@ -67,8 +68,9 @@ class Tx {
   // Sealed with AES-256-GCM under the store's key file: `arguments`, `result`, … of an operation.
   virtual Status put_sealed(std::string_view owner, std::string_view kind, std::string_view bytes) = 0;
   virtual Result<std::string> sealed(std::string_view owner, std::string_view kind) = 0;  // not_found if none
-  virtual Status drop_sealed(std::string_view owner, std::string_view kind) = 0;          // kind empty: all of the owner
-  // Drops sealed results (24 hours, with a key 7 days) and vault rows (30 days) whose time is over. Now and then, in a commit of its own.
+  virtual Status drop_sealed(std::string_view owner, std::string_view kind) = 0;  // kind empty: all of the owner
+  // Drops sealed results (24 hours, with a key 7 days) and vault rows (30 days) whose time is over. Now and then, in a
+  // commit of its own.
   virtual Status sweep(UnixMillis) { return {}; }
 
   // Small values: `setting("people")`.
@@ -84,10 +86,12 @@ class Store {
   virtual void post(std::function<Status(Tx&)> fn) = 0;
   // Reads only; may run beside the writer on a snapshot that includes every commit completed before the call.
   virtual asio::awaitable<Status> read(std::function<Status(Tx&)> fn) = 0;
-  [[nodiscard]] virtual bool healthy() const = 0;         // false: no further call may be taken
-  [[nodiscard]] virtual std::string log_id() const = 0;   // 16 hex digits (design section 6)
-  [[nodiscard]] virtual std::string fingerprint(std::string_view bytes) const = 0;  // hex HMAC under the store key; any thread
-  // A new random key for one operation's argument commitments, derived so that `receipts open` can find it again; any thread.
+  [[nodiscard]] virtual bool healthy() const = 0;        // false: no further call may be taken
+  [[nodiscard]] virtual std::string log_id() const = 0;  // 16 hex digits (design section 6)
+  [[nodiscard]] virtual std::string fingerprint(
+      std::string_view bytes) const = 0;  // hex HMAC under the store key; any thread
+  // A new random key for one operation's argument commitments, derived so that `receipts open` can find it again; any
+  // thread.
   [[nodiscard]] virtual std::string operation_key(std::string_view operation) const = 0;
 };
 

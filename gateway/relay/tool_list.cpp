@@ -6,7 +6,7 @@
 namespace sallyport::gateway::relay {
 namespace {
 
-constexpr std::size_t kPage = 1'000;         // few clients follow cursors; a page holds what most gateways have in all
+constexpr std::size_t kPage = 1'000;  // few clients follow cursors; a page holds what most gateways have in all
 constexpr std::string_view kCursor = "tools/v1\n";  // then the name after which the page begins
 
 bool visible(const Snapshot& snapshot, const ClientContext& client, const Tool& tool) {
@@ -34,7 +34,8 @@ std::optional<std::string> start_after(json::Value params) {
 
 Answer ToolList::list(const Inbound& inbound) const {
   const auto after = start_after(inbound.params);
-  if (!after) return Answer::fail(mcp::code::kInvalidParams, "the cursor is not one of this gateway's; list from the beginning");
+  if (!after)
+    return Answer::fail(mcp::code::kInvalidParams, "the cursor is not one of this gateway's; list from the beginning");
   const auto snapshot = snapshots_.current();
   const ClientContext& client = *inbound.client;
 

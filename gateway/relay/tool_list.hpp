@@ -1,5 +1,5 @@
-// `tools/list`: what a principal may see on a mount, in stable order, in pages (design sections 3 and 8). Asks the same policy code as calls
-// do whether a tool is hidden; differs only by principal, never by history.
+// `tools/list`: what a principal may see on a mount, in stable order, in pages (design sections 3 and 8). Asks the same
+// policy code as calls do whether a tool is hidden; differs only by principal, never by history.
 #pragma once
 
 #include <string>
@@ -13,7 +13,8 @@ namespace sallyport::gateway::relay {
 class ToolList {
  public:
   // `own`: raw tool objects of the gateway itself, listed last on every mount.
-  explicit ToolList(const Snapshots& snapshots, std::vector<std::string> own) : snapshots_(snapshots), own_(std::move(own)) {}
+  explicit ToolList(const Snapshots& snapshots, std::vector<std::string> own)
+      : snapshots_(snapshots), own_(std::move(own)) {}
 
   // A cursor that is not ours: -32602.
   [[nodiscard]] Answer list(const Inbound& inbound) const;

@@ -29,13 +29,14 @@ struct ApprovalTerms {
 struct MatchedRule {
   std::string id;
   RuleKind kind;
-  Verdict verdict;              // what this rule says of this call (an ask whose allowIf holds says allow)
-  std::string message;          // the author's; may be empty
+  Verdict verdict;                        // what this rule says of this call (an ask whose allowIf holds says allow)
+  std::string message;                    // the author's; may be empty
   std::optional<ApprovalTerms> approval;  // of an ask
   friend bool operator==(const MatchedRule&, const MatchedRule&) = default;
 };
 
-// Evidence that a require rule wants: a receipt of that tool, same principal, with that result, at the scope's revision.
+// Evidence that a require rule wants: a receipt of that tool, same principal, with that result, at the scope's
+// revision.
 struct EvidenceWanted {
   std::string rule;
   std::string server;
@@ -53,10 +54,10 @@ struct HookWanted {
 // The second half of step 7: the verdict and everything that led to it, in order of the rules.
 struct Decision {
   Verdict verdict = Verdict::deny;
-  bool by_default = false;               // no allow, ask or deny matched
+  bool by_default = false;  // no allow, ask or deny matched
   std::vector<MatchedRule> rules;
-  std::vector<Reason> reasons;           // of a deny, an unmet require, a failed rule or hook
-  std::vector<ApprovalTerms> asks;       // each must be satisfied; of a defaulted ask: the policy's own terms
+  std::vector<Reason> reasons;      // of a deny, an unmet require, a failed rule or hook
+  std::vector<ApprovalTerms> asks;  // each must be satisfied; of a defaulted ask: the policy's own terms
 };
 
 }  // namespace sallyport

@@ -88,13 +88,18 @@ bool under(std::string_view place, std::string_view pointer) {
 }  // namespace
 
 Explainer::Explainer(const Program& program, json::Value instance, std::span<const std::string> redact)
-    : program_(program), prefix_(instance.pointer().size()), redact_(redact) {}
+    : program_(program), prefix_(instance.pointer().size()), redact_(redact.begin(), redact.end()) {
+  for (const auto& pointer : redact) folded_.push_back(fold(pointer).value_or(pointer));
+}
 
 std::string Explainer::instance_pointer(json::Value value) const { return value.pointer().substr(prefix_); }
 
+// A lookalike of a hidden name holds what the name would have held.
 std::optional<std::string> Explainer::hidden_place(const std::string& pointer) const {
-  for (const auto& redacted : redact_) {
-    if (under(pointer, redacted)) return redacted;
+  if (redact_.empty()) return std::nullopt;
+  const std::string folded = fold(pointer).value_or(pointer);
+  for (std::size_t i = 0; i < redact_.size(); ++i) {
+    if (under(pointer, redact_[i]) || under(folded, folded_[i])) return redact_[i];
   }
   return std::nullopt;
 }
@@ -245,13 +250,14 @@ std::string Explainer::enum_message(const RawFault& fault) const {
 }
 
 std::string Explainer::size_message(const RawFault& fault) const {
+  const std::string length = hidden_place(instance_pointer(fault.at)) ? "" : fmt::format(", got {}", fault.a);
   const json::Value limit = stated(fault, fault.keyword);
   const std::string expected = limit ? cut(limit.raw()) : std::string();
   switch (fault.keyword) {
     case Keyword::min_length:
-      return fmt::format("expected at least {}, got {}", plural(expected, "character"), fault.a);
+      return fmt::format("expected at least {}{}", plural(expected, "character"), length);
     case Keyword::max_length:
-      return fmt::format("expected at most {}, got {}", plural(expected, "character"), fault.a);
+      return fmt::format("expected at most {}{}", plural(expected, "character"), length);
     case Keyword::min_items:
       return fmt::format("expected at least {}, got {}", plural(expected, "element"), fault.a);
     case Keyword::max_items:

@@ -37,7 +37,8 @@ class Explainer {
 
   const Program& program_;
   std::size_t prefix_;  // of pointers into the instance's document
-  std::span<const std::string> redact_;
+  std::vector<std::string> redact_;
+  std::vector<std::string> folded_;  // the same, folded
 };
 
 }  // namespace sallyport::schema

@@ -74,6 +74,15 @@ TEST(SchemaFaults, RedactedValuesAreNeverShown) {
   EXPECT_NE(text.find("/vault additionalProperties a member (hidden)"), std::string::npos) << text;
 }
 
+TEST(SchemaFaults, ALookalikeOfAHiddenNameIsHiddenToo) {
+  const std::array<std::string, 1> hidden = {"/password"};
+  const std::string text = faults(R"({"properties":{"password":{}},"additionalProperties":{"type":"integer"}})",
+                                  R"({"Password":"hunter2"})", hidden);
+  EXPECT_EQ(text.find("hunter2"), std::string::npos) << text;
+  EXPECT_EQ(faults(R"({"properties":{"password":{"minLength":8}}})", R"({"password":"hunter2"})", hidden),
+            "/password minLength expected at least 8 characters\n");
+}
+
 TEST(SchemaFaults, LookalikesOfDeclaredNamesRefuse) {
   EXPECT_TRUE(accepts(R"({"properties":{"path":{}}})", R"({"other":1})"));
   EXPECT_EQ(faults(R"({"properties":{"path":{}}})", R"({"Path":1})"),

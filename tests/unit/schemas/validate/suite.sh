@@ -1,0 +1,34 @@
+#!/bin/sh
+# Prints the folder of the official JSON Schema test suite, which this project does not carry:
+#   export SALLYPORT_JSON_SCHEMA_SUITE="$(tests/unit/schemas/validate/suite.sh)"
+# In this order: what the variable names; the copy in the source package of Python's jsonschema (fetched once into
+# build/, by pip); a copy beside the source tree. Fails if there is none.
+set -eu
+root=$(cd "$(dirname "$0")/../../../.." && pwd)
+version=4.26.0
+cache=$root/build/json-schema-test-suite
+
+is_suite() { [ -d "$1/tests/draft2020-12" ] && [ -d "$1/remotes" ]; }
+
+fetch() {
+  work=$(mktemp -d)
+  trap 'rm -rf "$work"' EXIT
+  (cd "$work" && pip download --quiet --no-deps --no-binary :all: "jsonschema==$version" && tar xzf "jsonschema-$version.tar.gz") >&2 || return 1
+  mkdir -p "$(dirname "$cache")"
+  rm -rf "$cache"
+  cp -R "$work/jsonschema-$version/json" "$cache"
+}
+
+if [ -n "${SALLYPORT_JSON_SCHEMA_SUITE:-}" ]; then
+  is_suite "$SALLYPORT_JSON_SCHEMA_SUITE" || { echo "no test suite at $SALLYPORT_JSON_SCHEMA_SUITE" >&2; exit 1; }
+  echo "$SALLYPORT_JSON_SCHEMA_SUITE"
+elif is_suite "$cache"; then
+  echo "$cache"
+elif fetch && is_suite "$cache"; then
+  echo "$cache"
+elif is_suite "$root/../shared/data/json-schema-test-suite"; then
+  (cd "$root/../shared/data/json-schema-test-suite" && pwd)
+else
+  echo "the JSON Schema test suite was not found: fetching it by pip failed, and no copy is beside the source tree" >&2
+  exit 1
+fi

@@ -94,7 +94,9 @@ def statement(code, pairs, at):
             start = opened
             continue
         if char == "(" and CONTROL.search(code[max(0, start - 41):start - 1]):
-            return start, pairs.get(start - 1, len(code))  # what stands in the head of a statement
+            end = pairs.get(start - 1, len(code))  # in the head of a statement: one part of it
+            after = code.find(";", at, end)
+            return max(start, code.rfind(";", start, at) + 1), end if after < 0 else after
         if char in "([":
             depth += 1
         elif char == ";" or (char == "{" and is_block(code, start - 1)):

@@ -50,7 +50,7 @@ class Rules(unittest.TestCase):
 
     def test_coroutines_that_are_right(self):
         for body in ("auto x = co_await a();\nco_await b(std::move(x));", "if (co_await a()) { co_await b(); } else { co_await c(); }",
-                     "for (;;) { co_await a(); }\nwhile (co_await b()) co_await c();", "co_await f([] { return 1; }, [&] { g(); }, {});",
+                     "for (x = co_await a(); x; x = co_await a()) { co_await a(); }\nwhile (co_await b()) co_await c();", "co_await f([] { return 1; }, [&] { g(); }, {});",
                      "auto l = [x]() -> asio::awaitable<void> { co_await a(); };\nco_await l();", "co_return co_await a();",
                      "switch (x) { case 1: co_await a(); break; default: co_await b(); }", "A a{1, 2};\nco_await f(a); // co_await {1}",
                      "try { co_await a(); } catch (...) {}\nco_await b();", "spawn([self, x = A{1}]() -> asio::awaitable<void> { co_await a(); });"):

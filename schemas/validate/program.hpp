@@ -185,7 +185,7 @@ struct Program {
     return keep(string.string());
   }
   std::string_view keep(std::string text) {
-    pool_bytes += sizeof(text) + text.size();
+    pool_bytes += sizeof(std::string) + text.size();
     return pool.emplace_back(std::move(text));
   }
 };

@@ -99,7 +99,7 @@ Output& output() {
 }
 
 std::string text_value(std::string_view value) {
-  const std::string shown = visible(cut(value));
+  std::string shown = visible(cut(value));
   if (!shown.empty() && shown.find_first_of(" \"=") == std::string::npos) return shown;
   return quote(shown);
 }

@@ -105,7 +105,8 @@ asio::awaitable<bool> TaskGroup::wait_empty(Deadline deadline) {
     const bool notified = co_await state->ended.wait(deadline);
     if (!notified) break;
   }
-  co_return state->tasks.empty();
+  const bool all_ended = state->tasks.empty();
+  co_return all_ended;
 }
 
 std::size_t TaskGroup::count() const { return state_->tasks.size(); }

@@ -18,7 +18,11 @@ namespace sallyport::gateway {
 struct HttpServerShared {
   HttpServerShared(asio::any_io_executor loop, std::string server, HttpLimits bounds, HttpServer::Handler handle,
                    HttpServer::Precheck check)
-      : name(std::move(server)), limits(bounds), handler(std::move(handle)), precheck(std::move(check)), tasks(loop) {}
+      : name(std::move(server)),
+        limits(bounds),
+        handler(std::move(handle)),
+        precheck(std::move(check)),
+        tasks(std::move(loop)) {}
   std::string name;
   HttpLimits limits;
   HttpServer::Handler handler;

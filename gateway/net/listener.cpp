@@ -37,7 +37,7 @@ std::shared_ptr<void> take_slot(const std::shared_ptr<Slots>& slots) {
 }
 
 struct State {
-  State(asio::any_io_executor executor, int fd, ListenOptions wanted)
+  State(const asio::any_io_executor& executor, int fd, ListenOptions wanted)
       : loop(executor),
         descriptor(executor, fd),
         options(std::move(wanted)),
@@ -106,7 +106,8 @@ asio::awaitable<void> accept_all(std::shared_ptr<State> state, std::shared_ptr<T
 
 class SocketListener final : public Listener {
  public:
-  SocketListener(asio::any_io_executor loop, int fd, std::string address, std::uint16_t port, ListenOptions options)
+  SocketListener(const asio::any_io_executor& loop, int fd, std::string address, std::uint16_t port,
+                 ListenOptions options)
       : state_(std::make_shared<State>(loop, fd, std::move(options))),
         tasks_(std::make_shared<TaskGroup>(loop)),
         address_(std::move(address)),
@@ -230,7 +231,7 @@ Result<std::unique_ptr<Listener>> Listener::unix_socket(asio::any_io_executor lo
     return no_listener(where, error);
   }
   auto listener = std::make_unique<SocketListener>(std::move(loop), fd, where, 0, std::move(options));
-  listener->unlink_at_close(path);
+  listener->unlink_at_close(std::move(path));
   return listener;
 }
 

@@ -20,10 +20,12 @@ namespace sallyport::gateway::cli {
 [[nodiscard]] std::string render_receipt(std::string_view json);
 [[nodiscard]] std::string render_stops(std::string_view json);
 [[nodiscard]] std::string render_stop(std::string_view json);
+[[nodiscard]] std::string render_me(std::string_view json);
 [[nodiscard]] std::string render_tools(std::string_view json, std::string_view only_server = {});
 [[nodiscard]] std::string render_explanation(std::string_view json);
 [[nodiscard]] std::string render_status(std::string_view json);
-[[nodiscard]] std::string render_call(std::string_view json);  // a CallToolResult
+[[nodiscard]] std::string render_call(std::string_view json);       // a CallToolResult: its content
+[[nodiscard]] std::string render_call_note(std::string_view json);  // what the gateway says of it; empty: nothing
 [[nodiscard]] std::string render_reload(std::string_view json);
 // Definitions in full, with differences and findings; `all`: settled ones too, by name.
 [[nodiscard]] std::string render_trust_review(std::string_view json, bool all = false);

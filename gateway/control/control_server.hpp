@@ -57,7 +57,7 @@ class ControlServer {
 
  private:
   struct State;
-  std::shared_ptr<State> state_;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace sallyport::gateway

@@ -1,0 +1,266 @@
+#include "gateway/cli/commands.hpp"
+
+#include <boost/json.hpp>
+#include <fstream>
+#include <iterator>
+
+#include "gateway/cli/page.hpp"
+#include "gateway/cli/remote.hpp"
+#include "gateway/cli/render.hpp"
+#include "schemas/core/encoding.hpp"
+#include "schemas/core/json.hpp"
+
+namespace sallyport::gateway::cli {
+namespace {
+
+constexpr std::size_t kMostArguments = 4U << 20;
+constexpr Millis kCall{20 * 60'000};  // it may wait for an approval, and then for the server
+
+std::string call_body(const Invocation& given, const std::string& arguments, bool with_principal) {
+  std::string out = R"({"server":)" + quote(given.server) + R"(,"tool":)" + quote(given.tool);
+  if (with_principal && !given.principal.empty()) out += R"(,"principal":)" + quote(given.principal);
+  return out + R"(,"arguments":)" + arguments + "}";
+}
+
+int call_tool(Remote& remote) {
+  auto arguments = read_arguments(remote.invocation.arguments, remote.terminal());
+  if (!arguments) return remote.failed(arguments.error());
+  auto result = remote.client.post("/api/v1/call", call_body(remote.invocation, *arguments, false), kCall);
+  if (!result) return remote.failed(result.error());
+  remote.print(*result, render_call(*result));
+  if (!remote.invocation.json) remote.terminal().err(render_call_note(*result));
+  const auto root = parse_object(*result);
+  return root && flag(*root, "isError") ? kNo : kYes;
+}
+
+int explain_call(Remote& remote) {
+  auto arguments = read_arguments(remote.invocation.arguments, remote.terminal());
+  if (!arguments) return remote.failed(arguments.error());
+  auto result = remote.client.post("/api/v1/explain", call_body(remote.invocation, *arguments, true));
+  if (!result) return remote.failed(result.error());
+  remote.print(*result, render_explanation(*result));
+  const auto root = parse_object(*result);
+  return root && text(*root, "verdict") == "allow" ? kYes : kNo;
+}
+
+template <class Render>
+int show_answer(Remote& remote, const std::string& path, Render render) {
+  auto answer = remote.client.get(path);
+  if (!answer) return remote.failed(answer.error());
+  remote.print(*answer, render(*answer));
+  return kYes;
+}
+
+int receipts_list(Remote& remote) {
+  const ReceiptQuery& query = remote.invocation.query;
+  const std::string path = "/api/v1/receipts" + query_text({{"operation", query.operation},
+                                                            {"principal", query.principal},
+                                                            {"server", query.server},
+                                                            {"tool", query.tool},
+                                                            {"kind", query.kind},
+                                                            {"verdict", query.verdict},
+                                                            {"outcome", query.outcome},
+                                                            {"limit", std::to_string(remote.invocation.limit)}});
+  return show_answer(remote, path, [](const std::string& json) { return render_receipts(json); });
+}
+
+int resolve(Remote& remote) {
+  const Invocation& given = remote.invocation;
+  auto done = remote.client.post("/api/v1/operations/" + given.id + "/resolve",
+                                 body_of({{"outcome", given.outcome}, {"reason", given.reason}}));
+  if (!done) return remote.failed(done.error());
+  remote.print(*done, render_operation(*done));
+  return kYes;
+}
+
+int reload(Remote& remote) {
+  auto done = remote.client.post("/api/v1/reload", "{}");
+  if (!done) return remote.failed(done.error());
+  remote.print(*done, render_reload(*done));
+  const auto root = parse_object(*done);
+  return root && flag(*root, "applied") ? kYes : kNo;
+}
+
+// The whole story: an operation with its ask, an ask with its operation.
+int show(Remote& remote) {
+  const std::string& id = remote.invocation.id;
+  const auto receipt = [](const std::string& json) { return render_receipt(json); };
+  if (id.starts_with("rc_")) return show_answer(remote, "/api/v1/receipts/" + id, receipt);
+  std::string approval, operation;
+  if (id.starts_with("ap_")) {
+    auto page = remote.client.get("/api/v1/approvals/" + id);
+    if (!page) return remote.failed(page.error());
+    approval = std::move(*page);
+    if (const auto root = parse_object(approval)) operation = text(*root, "operation");
+  } else if (id.starts_with("op_")) {
+    operation = id;
+  } else if (id.starts_with("st_")) {
+    return show_answer(remote, "/api/v1/stops", [](const std::string& json) { return render_stops(json); });
+  } else {
+    return complain(remote.terminal(), "`" + visible(id) + "` is no id; they begin with op_, ap_, rc_ or st_");
+  }
+  std::string story = approval.empty() ? std::string() : render_approval(approval, remote.now());
+  std::string json = approval.empty() ? std::string() : R"("approval":)" + approval;
+  auto found = remote.client.get("/api/v1/operations/" + operation);
+  if (!found) return remote.failed(found.error());
+  const auto root = parse_object(*found);
+  if (const std::string asked = root ? text(*root, "approval") : std::string(); approval.empty() && !asked.empty()) {
+    if (auto page = remote.client.get("/api/v1/approvals/" + asked)) {
+      story += render_approval(*page, remote.now());
+      json += R"("approval":)" + *page;
+    }
+  }
+  story += (story.empty() ? "" : "\n") + render_operation(*found);
+  json += (json.empty() ? "" : ",") + (R"("operation":)" + *found);
+  remote.print("{" + json + "}", story);
+  return kYes;
+}
+
+// Asks for a token, sees that the gateway knows it, and keeps it.
+int login(const Invocation& given, const RemoteContext& context, const ControlTarget& target) {
+  Terminal& terminal = context.terminal;
+  Result<Secret> token = fail(ErrorCode::not_found, "");
+  if (!given.token_file.empty()) {
+    token = read_token_file(given.token_file);
+  } else {
+    if (terminal.interactive()) terminal.err("token of a person, for " + target.name() + ": ");
+    auto line = terminal.read_line(true);
+    if (line && !line->empty())
+      token = Secret(std::move(*line));
+    else
+      token = fail(ErrorCode::invalid, "no token was given");
+  }
+  if (!token) return complain(terminal, token.error().message);
+  ControlClient client(target, *token);
+  auto me = client.get("/api/v1/me");
+  if (!me) return complain(terminal, me.error().message);
+  const std::string file = credential_file(context.environment);
+  if (file.empty()) return complain(terminal, "there is no place to keep it: neither HOME nor XDG_CONFIG_HOME is set");
+  if (auto stored = store_credential(file, target.name(), *token); !stored)
+    return complain(terminal, stored.error().message);
+  terminal.out(given.json ? *me + "\n" : render_me(*me));
+  terminal.err("kept in " + file + "\n");
+  return kYes;
+}
+
+int dispatch(Remote& remote) {
+  const Invocation& given = remote.invocation;
+  const std::string operations = "/api/v1/operations";
+  switch (given.command) {
+    case Command::approvals_list:
+      return approvals_list(remote);
+    case Command::approvals_watch:
+      return approvals_watch(remote);
+    case Command::approvals_show:
+      return approvals_show(remote);
+    case Command::approvals_approve:
+      return approvals_approve(remote);
+    case Command::approvals_deny:
+      return approvals_end(remote, "deny");
+    case Command::approvals_revoke:
+      return approvals_end(remote, "revoke");
+    case Command::operations_list:
+      return show_answer(
+          remote, operations + query_text({{"state", given.state_filter}, {"limit", std::to_string(given.limit)}}),
+          [](const std::string& json) { return render_operations(json); });
+    case Command::operations_show:
+      return show_answer(remote, operations + "/" + given.id,
+                         [](const std::string& json) { return render_operation(json); });
+    case Command::operations_resolve:
+      return resolve(remote);
+    case Command::receipts_list:
+      return receipts_list(remote);
+    case Command::receipts_show:
+      return show_answer(remote, "/api/v1/receipts/" + given.id,
+                         [](const std::string& json) { return render_receipt(json); });
+    case Command::show:
+      return show(remote);
+    case Command::stop:
+      return stop_command(remote);
+    case Command::status:
+      return show_answer(remote, "/api/v1/status", [](const std::string& json) { return render_status(json); });
+    case Command::tools:
+      return show_answer(remote, "/api/v1/tools",
+                         [&](const std::string& json) { return render_tools(json, given.server); });
+    case Command::call:
+      return call_tool(remote);
+    case Command::explain:
+      return explain_call(remote);
+    case Command::trust_accept:
+    case Command::trust_diff:
+    case Command::trust_show:
+      return trust_command(remote);
+    case Command::reload:
+      return reload(remote);
+    default:
+      return complain(remote.terminal(), "this command does not go through the control side");
+  }
+}
+
+}  // namespace
+
+bool is_remote(Command command) {
+  switch (command) {
+    case Command::init:
+    case Command::serve:
+    case Command::stdio:
+    case Command::wrap:
+    case Command::check:
+    case Command::policy_test:
+    case Command::receipts_verify:
+    case Command::receipts_export:
+    case Command::receipts_key:
+    case Command::token_new:
+      return false;
+    default:
+      return true;
+  }
+}
+
+void Remote::print(const std::string& json, const std::string& text) const {
+  terminal().out(invocation.json ? json + "\n" : text);
+}
+
+int Remote::failed(const Error& error) const {
+  terminal().err("sallyport: " + error.message + "\n");
+  const bool said_no =
+      error.code == ErrorCode::forbidden || error.code == ErrorCode::conflict || error.code == ErrorCode::not_found;
+  return said_no ? kNo : kCouldNot;
+}
+
+std::string body_of(const Members& members) {
+  std::string out;
+  for (const auto& [name, value] : members) {
+    if (!value.empty()) out += (out.empty() ? "" : ",") + quote(name) + ":" + quote(value);
+  }
+  return "{" + out + "}";
+}
+
+Result<std::string> read_arguments(const std::string& arguments, Terminal& terminal) {
+  std::string text = arguments.empty() ? "{}" : arguments;
+  if (text == "-") {
+    auto all = terminal.read_all(kMostArguments);
+    if (!all) return fail(ErrorCode::invalid, "the arguments on standard input cannot be read, or are too long");
+    text = std::move(*all);
+  } else if (text.starts_with('@')) {
+    std::ifstream file(text.substr(1), std::ios::binary);
+    if (!file) return fail(ErrorCode::invalid, "cannot read `" + visible(text.substr(1)) + "`");
+    text.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  auto document = json::Document::parse(text, {.bytes = kMostArguments});
+  if (!document) return fail(ErrorCode::invalid, "the arguments are no JSON: " + document.error().message);
+  if (!document->root().is_object()) return fail(ErrorCode::invalid, "the arguments must be a JSON object");
+  return std::string(document->root().raw());
+}
+
+int run_remote(const Invocation& invocation, const RemoteContext& context) {
+  auto target = ControlTarget::make(invocation.url, context.control_socket, invocation.ca_file);
+  if (!target) return complain(context.terminal, target.error().message);
+  if (invocation.command == Command::login) return login(invocation, context, *target);
+  auto token = find_credential(invocation.token_file, target->name(), context.environment);
+  if (!token) return complain(context.terminal, token.error().message);
+  Remote remote{invocation, context, ControlClient(std::move(*target), std::move(*token))};
+  return dispatch(remote);
+}
+
+}  // namespace sallyport::gateway::cli

@@ -1,0 +1,135 @@
+#include <fmt/format.h>
+#include <boost/json.hpp>
+
+#include "gateway/cli/page.hpp"
+#include "gateway/cli/render.hpp"
+
+namespace sallyport::gateway::cli {
+namespace bj = boost::json;
+
+namespace {
+
+std::string dash(std::string value) { return value.empty() ? "-" : value; }
+
+void changes(Page& page, const bj::array& differences) {
+  for (const bj::value& value : differences) {
+    const auto* one = value.if_object();
+    if (one == nullptr) continue;
+    const std::string pointer = text(*one, "pointer");
+    page.line("      " + (pointer.empty() ? std::string("(the whole)") : pointer));
+    if (one->contains("before")) page.line("        - " + text(*one, "before"));
+    if (one->contains("after")) page.line("        + " + text(*one, "after"));
+  }
+}
+
+void reviewed_tool(Page& page, const bj::object& tool, bool all) {
+  const bool settled = flag(tool, "settled");
+  if (settled && !all) return;
+  const std::string reason = text(tool, "reason");
+  page.line(fmt::format("  {}  {}{}", text(tool, "name"), text(tool, "state"), reason.empty() ? "" : ": " + reason));
+  page.line("    digest " + text(tool, "digest"));
+  for (const bj::value& finding : list(tool, "findings")) page.line("    look: " + shown(finding));
+  if (!list(tool, "changes").empty()) {
+    page.line("    changed since it was accepted:");
+    changes(page, list(tool, "changes"));
+  }
+  if (!list(tool, "definition").empty()) {
+    page.line("    as the server says now:");
+    for (const bj::value& one : list(tool, "definition")) page.line("      " + shown(one));
+  }
+}
+
+}  // namespace
+
+std::string render_tools(std::string_view json, std::string_view only_server) {
+  const auto root = parse_object(json);
+  if (!root) return std::string(json) + "\n";
+  std::vector<std::vector<std::string>> rows;
+  std::string notes;
+  for (const bj::value& value : list(*root, "tools")) {
+    const auto* one = value.if_object();
+    if (one == nullptr || (!only_server.empty() && text(*one, "server") != only_server)) continue;
+    const bj::object& effect = child(*one, "effect");
+    const std::string reason = text(*one, "reason");
+    rows.push_back({text(*one, "server") + "/" + text(*one, "tool"), dash(declared_text(effect)),
+                    dash(text(effect, "assigned")), dash(effect_text(effect)),
+                    text(*one, "state") + (reason.empty() ? "" : ": " + reason)});
+  }
+  for (const bj::value& value : list(*root, "servers")) {
+    const auto* one = value.if_object();
+    if (one == nullptr || (!only_server.empty() && text(*one, "id") != only_server)) continue;
+    const std::string problem = text(*one, "problem");
+    if (!problem.empty()) notes += fmt::format("server {} is set aside: {}\n", text(*one, "id"), problem);
+  }
+  const std::string table =
+      rows.empty() ? "no tools\n" : render_table({"TOOL", "DECLARED", "ASSIGNED", "EFFECTIVE", "DEFINITION"}, rows);
+  return table + notes;
+}
+
+std::string render_explanation(std::string_view json) {
+  const auto root = parse_object(json);
+  if (!root) return std::string(json) + "\n";
+  std::string out =
+      "verdict: " + text(*root, "verdict") + (flag(*root, "byDefault") ? " (the policy's default)" : "") + "\n";
+  if (const std::string effect = effect_text(child(*root, "effect")); !effect.empty())
+    out += "effect: " + effect + "\n";
+  if (const std::string state = text(*root, "definition"); !state.empty()) out += "definition: " + state + "\n";
+  for (const bj::value& value : list(*root, "reasons")) {
+    if (const auto* one = value.if_object())
+      out += "reason: " + text(*one, "code") + ": " + text(*one, "message") + "\n";
+  }
+  for (const bool matched : {true, false}) {
+    std::string lines;
+    for (const bj::value& value : list(*root, "rules")) {
+      const auto* one = value.if_object();
+      if (one == nullptr || flag(*one, "matched") != matched) continue;
+      const std::string pointer = text(*one, "pointer");
+      lines += fmt::format("  {} ({}): {}{}\n", text(*one, "id"), text(*one, "kind"), text(*one, "words"),
+                           pointer.empty() ? "" : " [" + pointer + "]");
+    }
+    if (!lines.empty()) out += (matched ? "matched:\n" : "did not match:\n") + lines;
+  }
+  for (const bj::value& note : list(*root, "notes")) out += "note: " + shown(note) + "\n";
+  return out;
+}
+
+std::string render_trust_review(std::string_view json, bool all) {
+  const auto root = parse_object(json);
+  if (!root) return std::string(json) + "\n";
+  Page page;
+  for (const bj::value& value : list(*root, "servers")) {
+    const auto* server = value.if_object();
+    if (server == nullptr) continue;
+    std::size_t settled = 0;
+    for (const bj::value& tool : list(*server, "tools")) {
+      if (tool.is_object() && flag(tool.get_object(), "settled")) ++settled;
+    }
+    const std::size_t count = list(*server, "tools").size();
+    page.heading(fmt::format("server {}  {} of {} tools accepted as they are", text(*server, "id"), settled, count));
+    const auto say = [&page, server](const char* label, std::string_view name) {
+      if (const std::string what = text(*server, name); !what.empty()) page.line("  " + std::string(label) + what);
+    };
+    say("identity ", "identity");
+    say("identity is not pinned to one version: ", "unpinned");
+    say("IDENTITY HAS CHANGED: ", "identityChanged");
+    say("problem: ", "problem");
+    for (const bj::value& tool : list(*server, "tools")) {
+      if (const auto* one = tool.if_object()) reviewed_tool(page, *one, all);
+    }
+  }
+  const std::string open = text(*root, "open");
+  page.line(open == "0" ? "Everything is accepted as it is." : open + " not accepted as they are now.");
+  if (const std::string digest = text(*root, "digest"); !digest.empty()) page.line("review " + digest);
+  return page.take();
+}
+
+std::string render_accepted(std::string_view json) {
+  const auto root = parse_object(json);
+  if (!root) return std::string(json) + "\n";
+  std::string out;
+  for (const bj::value& one : list(*root, "accepted")) out += "accepted " + shown(one) + "\n";
+  for (const bj::value& one : list(*root, "leftOut")) out += "left out " + shown(one) + "\n";
+  return out.empty() ? "nothing to accept\n" : out;
+}
+
+}  // namespace sallyport::gateway::cli

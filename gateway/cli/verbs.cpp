@@ -1,0 +1,274 @@
+#include "gateway/cli/verbs.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace sallyport::gateway::cli {
+namespace {
+
+using Commands = std::map<const CLI::App*, Command>;
+
+struct Adder {
+  CLI::App& app;
+  Invocation& out;
+  Commands& commands;
+
+  CLI::App* verb(CLI::App& parent, const std::string& name, Command command, const std::string& help,
+                 const std::string& examples) {
+    CLI::App* sub = parent.add_subcommand(name, help);
+    sub->footer("Examples:\n" + examples + "\nOptions of every command: `sallyport --help`.\n");
+    sub->fallthrough();
+    commands[sub] = command;
+    return sub;
+  }
+  CLI::App* group(const std::string& name, const std::string& help) {
+    CLI::App* sub = app.add_subcommand(name, help);
+    sub->require_subcommand(1);
+    sub->fallthrough();
+    return sub;
+  }
+  void id(CLI::App* sub, const std::string& what) { sub->add_option("ID", out.id, what)->required()->type_name(""); }
+  void reason(CLI::App* sub, bool required) {
+    sub->add_option("--reason", out.reason, "Why; it goes into the receipt")->type_name("TEXT")->required(required);
+  }
+  void limit(CLI::App* sub) {
+    sub->add_option("--limit", out.limit, "At most so many (default 50)")->check(CLI::Range(1, 1000))->type_name("N");
+  }
+  void tool_operands(CLI::App* sub, bool required) {
+    sub->add_option("SERVER", out.server, "The server's id")->required(required)->type_name("");
+    sub->add_option("TOOL", out.tool, "The tool's own name")->required(required)->type_name("");
+  }
+  void arguments(CLI::App* sub) {
+    sub->add_option("JSON", out.arguments, "The arguments: a JSON object, @FILE, or - for standard input")
+        ->type_name("");
+  }
+  void yes(CLI::App* sub, const std::string& what) { sub->add_flag("--yes,-y", out.yes, what); }
+  void offline(CLI::App* sub, const std::string& what) { sub->add_flag("--offline", out.offline, what); }
+};
+
+void duration(CLI::App* sub, const std::string& name, std::optional<Millis>& into, const std::string& help) {
+  sub->add_option_function<std::string>(
+         name, [&into](const std::string& text) { into = parse_duration(text); }, help)
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            return parse_duration(text) ? std::string() : "`" + text + "` is no duration; write 45s, 10m or 24h";
+          },
+          "DURATION"));
+}
+
+void add_gateway(Adder& add) {
+  Invocation& out = add.out;
+  CLI::App* init =
+      add.verb(add.app, "init", Command::init, "Write the first config from the lists of servers of your clients",
+               "  sallyport init ~/.cursor/mcp.json\n  sallyport init claude_desktop_config.json --folder ./gate\n");
+  init->add_option("FILE", out.files, "Config files of clients, with their `mcpServers`")->required()->type_name("");
+  init->add_option("--folder", out.folder, "Where to write (default: the user's config folder)")->type_name("DIR");
+  add.yes(init, "Do not ask: take what is proposed");
+
+  CLI::App* serve = add.verb(add.app, "serve", Command::serve, "Run the gateway: clients, control side, servers",
+                             "  sallyport serve\n  sallyport serve --config ./sallyport.jsonc --log json\n");
+  serve->add_option("--port", out.port, "For clients, instead of the config's; 0: any free one")->type_name("PORT");
+  serve->add_option("--control-port", out.control_port, "For people, instead of the config's; 0: any free one")
+      ->type_name("PORT");
+  serve->add_option("--log", out.log, "text or json (default text)")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->type_name("FORM");
+  duration(serve, "--idle-exit", out.idle_exit, "End after so long without a client");
+  serve->add_flag("--client-started", out.client_started, "")->group("");  // said by stdio and wrap
+  serve->add_flag("--wrapped", out.wrapped, "")->group("");
+
+  CLI::App* stdio =
+      add.verb(add.app, "stdio", Command::stdio, "Speak MCP on standard input and output, through the gateway",
+               "  sallyport stdio\n  sallyport stdio --server files\n");
+  stdio->add_option("--server", out.server, "That server alone, with its own names")->type_name("ID");
+
+  add.verb(add.app, "wrap", Command::wrap, "Put the gateway in front of one stdio server, without any file",
+           "  sallyport wrap -- npx -y @modelcontextprotocol/server-filesystem /srv/data\n");
+}
+
+void add_rules(Adder& add) {
+  Invocation& out = add.out;
+  CLI::App* check = add.verb(add.app, "check", Command::check, "Find every fault of config, trust and policy at once",
+                             "  sallyport check\n  sallyport check --offline --config ./sallyport.jsonc\n");
+  add.offline(check, "Without servers and secrets");
+
+  CLI::App* tools = add.verb(add.app, "tools", Command::tools, "Every tool: declared, assigned and effective",
+                             "  sallyport tools\n  sallyport tools files --json\n");
+  tools->add_option("SERVER", out.server, "Of that server only")->type_name("");
+  add.offline(tools, "From the lock file, without servers");
+
+  CLI::App* call = add.verb(add.app, "call", Command::call, "Call a tool as yourself, by the same rules as everybody",
+                            "  sallyport call files read_file '{\"path\":\"/srv/data/a.txt\"}'\n");
+  add.tool_operands(call, true);
+  add.arguments(call);
+
+  CLI::App* explain =
+      add.verb(add.app, "explain", Command::explain, "What the rules would say, rule by rule; runs nothing",
+               "  sallyport explain orders refund '{\"amount\":40}' --principal agent:ci\n");
+  add.tool_operands(explain, true);
+  add.arguments(explain);
+  explain->add_option("--principal", out.principal, "The client that would call")->type_name("ID");
+  add.offline(explain, "From the files, without a gateway");
+
+  CLI::App* trust = add.group("trust", "Look at definitions of tools, and accept them");
+  CLI::App* accept = add.verb(*trust, "accept", Command::trust_accept, "Show what is new or changed, and accept it",
+                              "  sallyport trust accept\n  sallyport trust accept orders refund\n");
+  add.tool_operands(accept, false);
+  add.yes(accept, "Do not ask");
+  accept->add_option("--shown", out.shown, "Accept if the review still has this digest")->type_name("DIGEST");
+  CLI::App* diff = add.verb(*trust, "diff", Command::trust_diff,
+                            "What differs from what was accepted; exit 1 if anything does", "  sallyport trust diff\n");
+  add.tool_operands(diff, false);
+  CLI::App* show = add.verb(*trust, "show", Command::trust_show, "Every definition, accepted or not",
+                            "  sallyport trust show files\n");
+  add.tool_operands(show, false);
+  add.offline(show, "From the lock file, without servers");
+
+  CLI::App* policy = add.group("policy", "Work on the rules");
+  add.verb(*policy, "test", Command::policy_test, "Run the tests that stand in the policy",
+           "  sallyport policy test\n");
+  add.verb(add.app, "reload", Command::reload, "Read the files again and put them in force", "  sallyport reload\n");
+}
+
+void add_approvals(Adder& add) {
+  Invocation& out = add.out;
+  CLI::App* group = add.group("approvals", "The calls that wait for a person");
+  CLI::App* list = add.verb(*group, "list", Command::approvals_list, "What waits (or, with --state, what became of it)",
+                            "  sallyport approvals list\n  sallyport approvals list --state denied\n");
+  list->add_option("--state", out.state_filter, "pending (default), approved, denied, consumed, …, or all")
+      ->type_name("STATE");
+  add.limit(list);
+  add.verb(*group, "watch", Command::approvals_watch, "Show every ask as it comes; on a terminal, answer it",
+           "  sallyport approvals watch\n");
+  CLI::App* show = add.verb(*group, "show", Command::approvals_show, "One ask, with all that is bound",
+                            "  sallyport approvals show ap_01KB…\n");
+  add.id(show, "The approval's id");
+  CLI::App* approve =
+      add.verb(*group, "approve", Command::approvals_approve, "Show it, ask, and approve exactly what was shown",
+               "  sallyport approvals approve ap_01KB…\n  sallyport approvals approve ap_01KB… --shown sha256:90ab…\n");
+  add.id(approve, "The approval's id");
+  add.reason(approve, false);
+  add.yes(approve, "Do not ask: approve what this command shows");
+  approve->add_option("--shown", out.shown, "Approve only if this is still the digest of what is shown")
+      ->type_name("DIGEST");
+  CLI::App* deny = add.verb(*group, "deny", Command::approvals_deny, "Refuse it",
+                            "  sallyport approvals deny ap_01KB… --reason \"wrong customer\"\n");
+  add.id(deny, "The approval's id");
+  add.reason(deny, false);
+  CLI::App* revoke =
+      add.verb(*group, "revoke", Command::approvals_revoke, "Take back an approval that was not spent yet",
+               "  sallyport approvals revoke ap_01KB… --reason \"not today\"\n");
+  add.id(revoke, "The approval's id");
+  add.reason(revoke, false);
+}
+
+void add_operations(Adder& add) {
+  Invocation& out = add.out;
+  CLI::App* group = add.group("operations", "What was done, and what nobody knows of");
+  CLI::App* list = add.verb(*group, "list", Command::operations_list, "Operations, the newest first",
+                            "  sallyport operations list\n  sallyport operations list --state unknown\n");
+  list->add_option("--state", out.state_filter, "open, unknown, or a state's name")->type_name("STATE");
+  add.limit(list);
+  CLI::App* show = add.verb(*group, "show", Command::operations_show, "One operation with its receipts",
+                            "  sallyport operations show op_01KB…\n");
+  add.id(show, "The operation's id");
+  CLI::App* resolve = add.verb(*group, "resolve", Command::operations_resolve, "Say what became of an unknown one",
+                               "  sallyport operations resolve op_01KB… applied --reason \"order 7 is in the shop\"\n");
+  add.id(resolve, "The operation's id");
+  resolve->add_option("OUTCOME", out.outcome, "applied or none")
+      ->required()
+      ->check(CLI::IsMember({"applied", "none"}))
+      ->type_name("");
+  add.reason(resolve, true);
+}
+
+void add_receipts(Adder& add) {
+  Invocation& out = add.out;
+  CLI::App* group = add.group("receipts", "The signed log of what was decided and done");
+  CLI::App* list =
+      add.verb(*group, "list", Command::receipts_list, "Receipts, the newest first",
+               "  sallyport receipts list\n  sallyport receipts list --verdict deny --principal agent:ci\n");
+  list->add_option("--operation", out.query.operation, "Of that operation")->type_name("ID");
+  list->add_option("--principal", out.query.principal, "Of that client")->type_name("ID");
+  list->add_option("--server", out.query.server, "Of that server")->type_name("ID");
+  list->add_option("--tool", out.query.tool, "Of that tool")->type_name("NAME");
+  list->add_option("--kind", out.query.kind, "intent, outcome, call, refusal, approval, …")->type_name("KIND");
+  list->add_option("--verdict", out.query.verdict, "allow, ask or deny")
+      ->check(CLI::IsMember({"allow", "ask", "deny"}))
+      ->type_name("VERDICT");
+  list->add_option("--outcome", out.query.outcome, "none, applied or unknown")
+      ->check(CLI::IsMember({"none", "applied", "unknown"}))
+      ->type_name("OUTCOME");
+  add.limit(list);
+  CLI::App* show =
+      add.verb(*group, "show", Command::receipts_show, "One receipt", "  sallyport receipts show rc_01KB…\n");
+  add.id(show, "The receipt's id");
+  CLI::App* verify = add.verb(
+      *group, "verify", Command::receipts_verify, "Judge a log: form, signatures, chain, checkpoints",
+      "  sallyport receipts verify\n  sallyport receipts verify log.jsonl --key receipts.pub --checkpoint anchor\n");
+  verify->add_option("FILE", out.file, "A log as `export` writes it, or - (default: the state folder's own)")
+      ->type_name("");
+  verify->add_option("--key", out.key_files, "Public keys of receipts, PEM")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  verify->add_option("--checkpoint", out.checkpoint_files, "Checkpoints kept elsewhere")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  verify->add_option("--checkpoint-key", out.checkpoint_key_files, "Public keys of checkpoints, PEM")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  verify->add_flag_callback("--no-signatures", [&out] { out.signatures = false; }, "Only form, chain and content");
+  CLI::App* exported = add.verb(*group, "export", Command::receipts_export, "The whole log, one envelope a line",
+                                "  sallyport receipts export > log.jsonl\n");
+  exported->add_option("--output", out.file, "Write it there")->type_name("FILE");
+  add.verb(*group, "key", Command::receipts_key, "The public key that receipts are signed with",
+           "  sallyport receipts key > receipts.pub\n");
+}
+
+void add_people(Adder& add) {
+  Invocation& out = add.out;
+  CLI::App* show = add.verb(add.app, "show", Command::show, "The whole story of any id",
+                            "  sallyport show op_01KB…\n  sallyport show ap_01KB…\n");
+  add.id(show, "op_…, ap_…, rc_… or st_…");
+  CLI::App* stop =
+      add.verb(add.app, "stop", Command::stop, "Refuse calls from now on; without a target: list what is stopped",
+               "  sallyport stop --all --reason \"incident 12\"\n"
+               "  sallyport stop --server orders --tool refund --reason \"wrong amounts\"\n"
+               "  sallyport stop --lift --all --reason \"over\"\n  sallyport stop --lift st_01KB…\n");
+  stop->add_option("ID", out.id, "The stop to lift")->type_name("");
+  stop->add_flag_callback("--all", [&out] { out.stop_kind = "all"; }, "Everything");
+  stop->add_option_function<std::string>(
+          "--principal",
+          [&out](const std::string& id) {
+            out.stop_kind = "principal";
+            out.stop_value = id;
+          },
+          "That client")
+      ->type_name("ID");
+  stop->add_option("--server", out.server, "That server")->type_name("ID");
+  stop->add_option("--tool", out.tool, "That tool of --server")->type_name("NAME");
+  add.reason(stop, false);
+  stop->add_flag("--lift", out.lift, "Let it run again");
+  add.verb(add.app, "status", Command::status, "Servers, store, what waits and what is unknown",
+           "  sallyport status\n");
+  add.verb(add.app, "login", Command::login, "Keep your token for this gateway, readable by you alone",
+           "  sallyport login\n  sallyport login --url https://gate.example:8721\n");
+  CLI::App* token = add.group("token", "Credentials");
+  add.verb(*token, "new", Command::token_new, "A new token, and the digest that goes into the config",
+           "  sallyport token new\n");
+}
+
+}  // namespace
+
+Commands add_verbs(CLI::App& app, Invocation& out) {
+  Commands commands;
+  Adder add{app, out, commands};
+  add_gateway(add);
+  add_rules(add);
+  add_approvals(add);
+  add_operations(add);
+  add_receipts(add);
+  add_people(add);
+  return commands;
+}
+
+}  // namespace sallyport::gateway::cli

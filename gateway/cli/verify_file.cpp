@@ -1,0 +1,201 @@
+#include "gateway/cli/verify_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+#include <thread>
+
+#include "schemas/core/encoding.hpp"
+
+namespace sallyport::gateway::cli {
+namespace {
+
+constexpr std::size_t kBatchLines = 4096;
+constexpr std::size_t kBatchBytes = 32U << 20;
+constexpr std::size_t kMostLine = 16U << 20;  // what is longer is cut, and then is no receipt
+constexpr std::size_t kMostFile = 16U << 20;  // of keys and checkpoints
+
+Result<std::string> read_small(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return fail(ErrorCode::io, "cannot read `" + path + "`: " + std::generic_category().message(errno));
+  std::string text;
+  std::string chunk(64U << 10, '\0');
+  while (file.read(chunk.data(), static_cast<std::streamsize>(chunk.size())) || file.gcount() > 0) {
+    text.append(chunk, 0, static_cast<std::size_t>(file.gcount()));
+    if (text.size() > kMostFile) return fail(ErrorCode::limit, "`" + path + "` is too large");
+  }
+  if (file.bad()) return fail(ErrorCode::io, "cannot read `" + path + "`");
+  return text;
+}
+
+Status add_keys(const std::string& path, std::vector<trust::PublicKey>& into) {
+  constexpr std::string_view kBegin = "-----BEGIN PUBLIC KEY-----";
+  constexpr std::string_view kEnd = "-----END PUBLIC KEY-----";
+  auto text = read_small(path);
+  if (!text) return fail(text.error());
+  std::size_t at = text->find(kBegin);
+  if (at == std::string::npos) return fail(ErrorCode::invalid, "`" + path + "` holds no public key in PEM");
+  while (at != std::string::npos) {
+    const std::size_t end = text->find(kEnd, at);
+    if (end == std::string::npos) return fail(ErrorCode::invalid, "`" + path + "`: a public key is cut off");
+    auto key = trust::PublicKey::from_pem(text->substr(at, end + kEnd.size() - at) + "\n");
+    if (!key) return fail_in("`" + path + "`", key.error());
+    into.push_back(std::move(*key));
+    at = text->find(kBegin, end);
+  }
+  return {};
+}
+
+// Signed notes one after the other: text, an empty line, signature lines that begin with an em dash.
+Status add_checkpoints(const std::string& path, std::vector<trust::SignedCheckpoint>& into) {
+  constexpr std::string_view kDash = "\xE2\x80\x94 ";
+  auto text = read_small(path);
+  if (!text) return fail(text.error());
+  std::string note;
+  bool in_signatures = false;
+  const auto add = [&]() -> Status {
+    auto checkpoint = trust::parse_checkpoint(note);
+    if (!checkpoint) return fail_in("`" + path + "`", checkpoint.error());
+    into.push_back(std::move(*checkpoint));
+    note.clear();
+    in_signatures = false;
+    return {};
+  };
+  std::string_view rest = *text;
+  while (!rest.empty()) {
+    const std::size_t end = rest.find('\n');
+    const std::string_view line = rest.substr(0, end);
+    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+    const bool signature = line.starts_with(kDash);
+    if (in_signatures && !signature) {
+      if (auto added = add(); !added) return added;
+    }
+    if (note.empty() && line.empty()) continue;  // between notes
+    note.append(line).append("\n");
+    in_signatures = signature;
+  }
+  return note.empty() ? Status{} : add();
+}
+
+// Lines of a descriptor, of any length, in pieces of bounded size.
+Status each_line(int fd, const std::string& name, VerifyRun& run) {
+  std::string line;
+  std::string chunk(256U << 10, '\0');
+  for (;;) {
+    const ssize_t got = ::read(fd, chunk.data(), chunk.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail(ErrorCode::io, "cannot read `" + name + "`: " + std::generic_category().message(errno));
+    if (got == 0) break;
+    std::string_view rest(chunk.data(), static_cast<std::size_t>(got));
+    while (!rest.empty()) {
+      const std::size_t end = rest.find('\n');
+      const std::string_view piece = rest.substr(0, end);
+      line.append(piece.substr(0, kMostLine - std::min(kMostLine, line.size())));
+      if (end == std::string_view::npos) break;
+      run.line(std::move(line));
+      line.clear();
+      rest.remove_prefix(end + 1);
+    }
+  }
+  if (!line.empty()) run.line(std::move(line));
+  return {};
+}
+
+}  // namespace
+
+struct VerifyRun::State {
+  State(trust::VerifyOptions options, unsigned count) : verifier(std::move(options)), threads(count) {}
+
+  // Judges what has gathered, on all threads, and takes it over in order.
+  void flush() {
+    std::vector<trust::CheckedLine> checked(batch.size());
+    std::atomic<std::size_t> next{0};
+    const auto work = [&] {
+      for (std::size_t i = next++; i < batch.size(); i = next++) {
+        checked[i] = trust::check_line(std::move(batch[i]), verifier.options());
+      }
+    };
+    {
+      std::vector<std::jthread> helpers;
+      const std::size_t useful = std::min<std::size_t>(threads, batch.size() / 64 + 1);
+      for (std::size_t i = 1; i < useful; ++i) helpers.emplace_back(work);
+      work();
+    }
+    for (trust::CheckedLine& one : checked) verifier.accept(std::move(one));
+    batch.clear();
+    bytes = 0;
+  }
+
+  trust::Verifier verifier;
+  unsigned threads;
+  std::vector<std::string> batch;
+  std::size_t bytes = 0;
+};
+
+VerifyRun::VerifyRun(trust::VerifyOptions options, unsigned threads)
+    : state_(std::make_unique<State>(std::move(options),
+                                     threads > 0 ? threads : std::max(1U, std::thread::hardware_concurrency()))) {}
+VerifyRun::~VerifyRun() = default;
+
+void VerifyRun::line(std::string text) {
+  state_->bytes += text.size();
+  state_->batch.push_back(std::move(text));
+  if (state_->batch.size() >= kBatchLines || state_->bytes >= kBatchBytes) state_->flush();
+}
+
+trust::VerifyReport VerifyRun::finish() {
+  state_->flush();
+  return state_->verifier.finish();
+}
+
+int VerifyRun::finish(Terminal& terminal, bool json) {
+  const trust::VerifyReport report = finish();
+  terminal.out(json ? trust::to_json(report) : trust::to_text(report));
+  return report.ok() ? kYes : kNo;
+}
+
+Result<trust::VerifyOptions> verify_options(const Invocation& invocation) {
+  trust::VerifyOptions options;
+  options.signatures = invocation.signatures;
+  for (const std::string& path : invocation.key_files) {
+    if (auto added = add_keys(path, options.keys); !added) return fail(added.error());
+  }
+  for (const std::string& path : invocation.checkpoint_key_files) {
+    if (auto added = add_keys(path, options.checkpoint_keys); !added) return fail(added.error());
+  }
+  for (const std::string& path : invocation.checkpoint_files) {
+    if (auto added = add_checkpoints(path, options.checkpoints); !added) return fail(added.error());
+  }
+  return options;
+}
+
+int verify_file(const Invocation& invocation, Terminal& terminal) {
+  auto options = verify_options(invocation);
+  if (!options) return complain(terminal, options.error().message);
+  if (options->keys.empty() && options->signatures) {
+    return complain(terminal, "name the public key of the receipts with --key, one that was kept elsewhere",
+                    "`sallyport receipts key` prints it; --no-signatures judges form, chain and content alone.");
+  }
+  int fd = STDIN_FILENO;
+  if (invocation.file != "-") {
+    fd = ::open(invocation.file.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+      return complain(terminal,
+                      "cannot read `" + visible(invocation.file) + "`: " + std::generic_category().message(errno));
+    }
+  }
+  VerifyRun run(std::move(*options));
+  const Status read = each_line(fd, visible(invocation.file), run);
+  if (fd != STDIN_FILENO) ::close(fd);
+  if (!read) return complain(terminal, read.error().message);
+  if (!invocation.signatures) terminal.err("signatures were not checked\n");
+  return run.finish(terminal, invocation.json);
+}
+
+}  // namespace sallyport::gateway::cli

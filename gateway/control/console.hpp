@@ -1,0 +1,13 @@
+// The console's files, built into the binary (design section 11). Static: they hold nothing, the page asks the API with
+// a credential that the person types and that lives in the page alone.
+#pragma once
+
+#include <string_view>
+
+#include "gateway/net/http.hpp"
+
+namespace sallyport::gateway {
+
+[[nodiscard]] HttpResponse console_answer(std::string_view path);  // of one of the `page` routes
+
+}  // namespace sallyport::gateway

@@ -1,0 +1,209 @@
+#include "gateway/control/routes.hpp"
+
+#include <algorithm>
+
+#include "schemas/core/encoding.hpp"
+
+namespace sallyport::gateway {
+namespace {
+
+constexpr auto kRequired = Input::Need::required;
+constexpr std::uint32_t kMost = 1000;  // of a list
+constexpr std::uint32_t kUsual = 100;
+
+DeskAnswer refused(Error error) { co_return fail(std::move(error)); }
+
+// Reads nothing more: `input` must be done, then `ask` is what the Desk is asked.
+template <class Ask>
+DeskAnswer with(Input& input, Ask ask) {
+  if (auto done = input.done(); !done) return refused(done.error());
+  return ask();
+}
+
+DeskAnswer approvals(Desk& desk, Person person, std::string, Input& input) {
+  const std::string state = input.text("state");
+  const std::uint32_t limit = input.count("limit", kUsual, kMost);
+  return with(input, [&] { return desk.approvals(person, state, limit); });
+}
+
+DeskAnswer approval(Desk& desk, Person person, std::string id, Input& input) {
+  return with(input, [&] { return desk.approval(person, id); });
+}
+
+DeskAnswer approve(Desk& desk, Person person, std::string id, Input& input) {
+  const std::string shown = input.text("shown", kRequired);
+  const std::string reason = input.text("reason");
+  return with(input, [&] { return desk.approve(person, id, shown, reason); });
+}
+
+DeskAnswer deny(Desk& desk, Person person, std::string id, Input& input) {
+  const std::string reason = input.text("reason");
+  return with(input, [&] { return desk.deny(person, id, reason); });
+}
+
+DeskAnswer revoke(Desk& desk, Person person, std::string id, Input& input) {
+  const std::string reason = input.text("reason");
+  return with(input, [&] { return desk.revoke(person, id, reason); });
+}
+
+DeskAnswer operations(Desk& desk, Person person, std::string, Input& input) {
+  const std::string state = input.text("state");
+  const std::uint32_t limit = input.count("limit", kUsual, kMost);
+  return with(input, [&] { return desk.operations(person, state, limit); });
+}
+
+DeskAnswer operation(Desk& desk, Person person, std::string id, Input& input) {
+  return with(input, [&] { return desk.operation(person, id); });
+}
+
+DeskAnswer resolve(Desk& desk, Person person, std::string id, Input& input) {
+  const std::string outcome = input.text("outcome", kRequired);
+  const std::string reason = input.text("reason", kRequired);
+  return with(input, [&] { return desk.resolve(person, id, outcome, reason); });
+}
+
+DeskAnswer receipts(Desk& desk, Person person, std::string, Input& input) {
+  std::string query = "{\"limit\":" + std::to_string(input.count("limit", kUsual, kMost));
+  for (const std::string_view name : {"operation", "principal", "server", "tool", "kind", "verdict", "outcome"}) {
+    const std::string value = input.text(name);
+    if (!value.empty()) query += "," + quote(name) + ":" + quote(value);
+  }
+  query += "}";
+  return with(input, [&] { return desk.receipts(person, query); });
+}
+
+DeskAnswer receipt(Desk& desk, Person person, std::string id, Input& input) {
+  return with(input, [&] { return desk.receipt(person, id); });
+}
+
+DeskAnswer stops(Desk& desk, Person person, std::string, Input& input) {
+  return with(input, [&] { return desk.stops(person); });
+}
+
+DeskAnswer stop(Desk& desk, Person person, std::string, Input& input) {
+  const std::string kind = input.text("kind", kRequired);
+  const std::string value = input.text("value");
+  const std::string tool = input.text("tool");
+  const std::string reason = input.text("reason", kRequired);
+  return with(input, [&] { return desk.stop(person, kind, value, tool, reason); });
+}
+
+DeskAnswer lift(Desk& desk, Person person, std::string id, Input& input) {
+  const std::string reason = input.text("reason");
+  return with(input, [&] { return desk.lift(person, id, reason); });
+}
+
+DeskAnswer status(Desk& desk, Person person, std::string, Input& input) {
+  return with(input, [&] { return desk.status(person); });
+}
+
+DeskAnswer tools(Desk& desk, Person person, std::string, Input& input) {
+  return with(input, [&] { return desk.tools(person); });
+}
+
+DeskAnswer explain(Desk& desk, Person person, std::string, Input& input) {
+  std::string call = R"({"principal":)" + quote(input.text("principal"));
+  call += R"(,"server":)" + quote(input.text("server", kRequired));
+  call += R"(,"tool":)" + quote(input.text("tool", kRequired));
+  call += R"(,"arguments":)" + input.object("arguments") + "}";
+  return with(input, [&] { return desk.explain(person, call); });
+}
+
+DeskAnswer call(Desk& desk, Person person, std::string, Input& input) {
+  const std::string server = input.text("server", kRequired);
+  const std::string tool = input.text("tool", kRequired);
+  const std::string arguments = input.object("arguments");
+  return with(input, [&] { return desk.call(person, server, tool, arguments); });
+}
+
+DeskAnswer trust(Desk& desk, Person person, std::string, Input& input) {
+  const std::string server = input.text("server");
+  const std::string tool = input.text("tool");
+  return with(input, [&] { return desk.trust_review(person, server, tool); });
+}
+
+DeskAnswer accept(Desk& desk, Person person, std::string, Input& input) {
+  const std::string server = input.text("server");
+  const std::string tool = input.text("tool");
+  const std::string digest = input.text("digest", kRequired);
+  return with(input, [&] { return desk.trust_accept(person, server, tool, digest); });
+}
+
+DeskAnswer reload(Desk& desk, Person person, std::string, Input& input) {
+  return with(input, [&] { return desk.reload(person); });
+}
+
+// Ids are a prefix and a ULID; nothing else needs to get as far as the store.
+bool is_id(std::string_view segment) {
+  return !segment.empty() && segment.size() <= 64 && std::ranges::all_of(segment, [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
+  });
+}
+
+bool matches(std::string_view pattern, std::string_view path, std::string& id) {
+  const std::size_t star = pattern.find('*');
+  if (star == std::string_view::npos) return pattern == path;
+  const std::string_view before = pattern.substr(0, star);
+  const std::string_view after = pattern.substr(star + 1);
+  if (path.size() <= before.size() + after.size() || !path.starts_with(before) || !path.ends_with(after)) return false;
+  const std::string_view middle = path.substr(before.size(), path.size() - before.size() - after.size());
+  if (!is_id(middle)) return false;
+  id = middle;
+  return true;
+}
+
+}  // namespace
+
+const std::vector<Route>& routes() {
+  static const std::vector<Route> table{
+      {"GET", "/", Kind::page},
+      {"GET", "/console.js", Kind::page},
+      {"GET", "/console.css", Kind::page},
+      {"GET", "/healthz", Kind::healthz},
+      {"GET", "/readyz", Kind::readyz},
+      {"GET", "/metrics", Kind::metrics},
+      {"GET", "/api/v1/me", Kind::me},
+      {"GET", "/api/v1/approvals", Kind::api, approvals},
+      {"GET", "/api/v1/approvals/events", Kind::events},  // before the ids
+      {"GET", "/api/v1/approvals/*", Kind::api, approval},
+      {"POST", "/api/v1/approvals/*/approve", Kind::api, approve},
+      {"POST", "/api/v1/approvals/*/deny", Kind::api, deny},
+      {"POST", "/api/v1/approvals/*/revoke", Kind::api, revoke},
+      {"GET", "/api/v1/operations", Kind::api, operations},
+      {"GET", "/api/v1/operations/*", Kind::api, operation},
+      {"POST", "/api/v1/operations/*/resolve", Kind::api, resolve},
+      {"GET", "/api/v1/receipts", Kind::api, receipts},
+      {"GET", "/api/v1/receipts/*", Kind::api, receipt},
+      {"GET", "/api/v1/stops", Kind::api, stops},
+      {"POST", "/api/v1/stops", Kind::api, stop},
+      {"POST", "/api/v1/stops/*/lift", Kind::api, lift},
+      {"GET", "/api/v1/status", Kind::api, status},
+      {"GET", "/api/v1/tools", Kind::api, tools},
+      {"POST", "/api/v1/explain", Kind::api, explain},
+      {"POST", "/api/v1/call", Kind::api, call},
+      {"GET", "/api/v1/trust", Kind::api, trust},
+      {"POST", "/api/v1/trust/accept", Kind::api, accept},
+      {"POST", "/api/v1/reload", Kind::api, reload},
+  };
+  return table;
+}
+
+Matched match_route(std::string_view method, std::string_view path) {
+  Matched matched;
+  const std::string_view wanted = method == "HEAD" ? std::string_view("GET") : method;
+  for (const Route& route : routes()) {
+    std::string id;
+    if (!matches(route.path, path, id)) continue;
+    if (route.method == wanted) {
+      matched.route = &route;
+      matched.id = std::move(id);
+      return matched;
+    }
+    for (const std::string_view name : {route.method, std::string_view(route.method == "GET" ? "HEAD" : "")}) {
+      if (!name.empty()) matched.allow += (matched.allow.empty() ? "" : ", ") + std::string(name);
+    }
+  }
+  return matched;
+}
+
+}  // namespace sallyport::gateway

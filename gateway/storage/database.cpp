@@ -192,7 +192,6 @@ bool Database::checkpoint() {
   const int code = sqlite3_wal_checkpoint_v2(handle_, nullptr, SQLITE_CHECKPOINT_PASSIVE, &in_log, &moved);
   if (code == SQLITE_BUSY || code == SQLITE_LOCKED) return false;
   if (code != SQLITE_OK) raise(code);
-  if (in_log == moved) wal_pages_ = 0;
   return in_log == moved;
 }
 

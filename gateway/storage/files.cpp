@@ -32,7 +32,7 @@ std::string parent_of(const std::string& path) {
 
 }  // namespace
 
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+FileHandle& FileHandle::operator=(FileHandle&& other) noexcept {
   if (this != &other) {
     if (fd_ >= 0) ::close(fd_);
     fd_ = other.release();
@@ -40,11 +40,11 @@ Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
   return *this;
 }
 
-Descriptor::~Descriptor() {
+FileHandle::~FileHandle() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-int Descriptor::release() {
+int FileHandle::release() {
   const int fd = fd_;
   fd_ = -1;
   return fd;
@@ -61,8 +61,15 @@ bool file_exists(const std::string& path) {
   return ::lstat(path.c_str(), &info) == 0;
 }
 
+Status make_private_file(const std::string& path) {
+  if (file_exists(path)) return {};
+  const FileHandle file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!file.valid()) return fail_errno("cannot create", path);
+  return {};
+}
+
 Status sync_folder(const std::string& path) {
-  const Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const FileHandle folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder.valid()) return fail_errno("cannot open the folder", path);
   if (::fsync(folder.get()) != 0) return fail_errno("cannot sync the folder", path);
   return {};
@@ -71,7 +78,7 @@ Status sync_folder(const std::string& path) {
 Status write_file(const std::string& path, std::string_view bytes, mode_t mode) {
   const std::string beside = path + ".new";
   ::unlink(beside.c_str());  // left by a crash
-  const Descriptor file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+  const FileHandle file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
   if (!file.valid()) return fail_errno("cannot create", beside);
   if (Status wrote = write_all(file.get(), bytes, beside); !wrote) return wrote;
   if (::fchmod(file.get(), mode) != 0) return fail_errno("cannot set the mode of", beside);
@@ -81,7 +88,7 @@ Status write_file(const std::string& path, std::string_view bytes, mode_t mode) 
 }
 
 Result<Secret> read_private_file(const std::string& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  const FileHandle file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
   if (!file.valid()) return fail_errno("cannot read", path);
   struct stat info{};
   if (::fstat(file.get(), &info) != 0) return fail_errno("cannot read", path);
@@ -113,7 +120,7 @@ Result<DiskReserve> DiskReserve::take(std::string path, std::uint64_t bytes) {
     ::unlink(path.c_str());
     return DiskReserve(std::move(path), false);
   }
-  const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  const FileHandle file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file.valid()) return fail_errno("cannot create", path);
   const int code = ::posix_fallocate(file.get(), 0, static_cast<off_t>(bytes));
   if (code != 0) {

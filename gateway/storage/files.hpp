@@ -13,12 +13,12 @@
 namespace sallyport::gateway {
 
 // Closes when it goes.
-class Descriptor {
+class FileHandle {
  public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  ~Descriptor();
+  explicit FileHandle(int fd = -1) : fd_(fd) {}
+  FileHandle(FileHandle&& other) noexcept : fd_(other.release()) {}
+  FileHandle& operator=(FileHandle&& other) noexcept;
+  ~FileHandle();
   [[nodiscard]] int get() const { return fd_; }
   [[nodiscard]] bool valid() const { return fd_ >= 0; }
   int release();
@@ -33,6 +33,8 @@ class Descriptor {
 [[nodiscard]] bool file_exists(const std::string& path);
 // Written beside, synced, moved into place, and the folder synced.
 Status write_file(const std::string& path, std::string_view bytes, mode_t mode);
+// An empty one (0600), if there is none.
+Status make_private_file(const std::string& path);
 Status sync_folder(const std::string& path);
 // Refuses what is no plain file of ours, what others can read or write, and more than 64 KiB. ErrorCode::not_found if
 // there is none.

@@ -131,6 +131,8 @@ Result<std::unique_ptr<SqliteStore>> open_parts(const StoreOptions& options, con
   if (!reserve) return fail(reserve.error());
   Result<trust::SigningKey> key = folder.receipt_key();
   if (!key) return fail(key.error());
+  // SQLite would let others read the file, should it ever be copied out of the folder.
+  if (Status made = make_private_file(file); !made) return fail(made.error());
   Result<std::unique_ptr<Database>> database = Database::open(file, options.vfs, Database::Mode::read_write);
   if (!database) return fail(database.error());
   Database& db = **database;

@@ -89,7 +89,7 @@ StateOwner parse_owner(int fd) {
 
 Result<int> take_lock(const std::string& path, std::string_view command) {
   const std::string name = join(path, kLockFile);
-  Descriptor file(::open(name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  FileHandle file(::open(name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file.valid()) return fail_errno("cannot open", name);
   // A lock of this open file: closing another descriptor of it does not drop it, and asking for it does not take it.
   struct flock lock = whole_file(F_WRLCK);
@@ -223,7 +223,7 @@ Result<StateFolder> StateFolder::look(const std::string& path) {
 }
 
 std::optional<StateOwner> StateFolder::owner(const std::string& path) {
-  const Descriptor file(::open(join(path, kLockFile).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  const FileHandle file(::open(join(path, kLockFile).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!file.valid()) return std::nullopt;
   struct flock lock = whole_file(F_RDLCK);
   if (::fcntl(file.get(), F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) return std::nullopt;

@@ -12,10 +12,13 @@ namespace {
 using Steady = std::chrono::steady_clock;
 
 constexpr std::size_t kMaxGroup = 128;
+// After a job failed, so many groups expect another.
+constexpr int kCarefulGroups = 16;
 // A job that nobody waits for gives others this long to share its transaction.
 constexpr auto kLinger = std::chrono::milliseconds(5);
 // The write-ahead log is moved into the file when it is long, or not so short and there is nothing else to do.
 constexpr int kCheckpointPages = 8000;
+constexpr int kMoreCheckpointPages = 2000;  // since the last time, where a reader kept it from being emptied
 constexpr int kIdleCheckpointPages = 500;
 constexpr auto kIdle = std::chrono::milliseconds(200);
 
@@ -74,7 +77,7 @@ void Writer::work() {
     ++groups_;
     jobs_ += group.size();
     parts_.complete(std::exchange(group, {}));
-    if (parts_.database->wal_pages() >= kCheckpointPages) checkpoint();
+    if (parts_.database->wal_pages() >= kCheckpointPages && unmoved_pages() >= kMoreCheckpointPages) checkpoint();
   }
   checkpoint();
 }
@@ -83,7 +86,7 @@ void Writer::work() {
 bool Writer::take(std::vector<Job>& group) {
   std::unique_lock lock(mutex_);
   idle_ = true;
-  const bool worth = parts_.database->wal_pages() >= kIdleCheckpointPages && !broken_;
+  const bool worth = unmoved_pages() >= kIdleCheckpointPages && !broken_;
   const auto ready = [this] { return stopping_ || !queue_.empty(); };
   if (worth) {
     if (!wake_.wait_for(lock, kIdle, ready)) return true;
@@ -130,10 +133,18 @@ Writer::Ended Writer::try_group(std::vector<Job>& group, Durability durability) 
   try {
     set_durability(durability);
     parts_.database->run("BEGIN IMMEDIATE");
-    SqliteTx tx(*parts_.database, &parts_.seal_key, &context_);
-    // A job alone needs no savepoint: undoing it undoes the transaction.
-    const bool alone = group.size() == 1;
-    for (Job& job : group) run_in_savepoint(job, tx, alone);
+    if (group.size() > 1 && careful_ == 0) {
+      if (run_together(group)) {
+        parts_.database->run("COMMIT");
+        return Ended::committed;
+      }
+      parts_.database->run("ROLLBACK");
+      parts_.log = before;
+      careful_ = kCarefulGroups;
+      parts_.database->run("BEGIN IMMEDIATE");
+    }
+    careful_ = std::max(0, careful_ - 1);
+    run_apart(group);
     if (parts_.database->in_transaction()) parts_.database->run("COMMIT");
     return Ended::committed;
   } catch (const DatabaseError& error) {
@@ -152,10 +163,36 @@ Writer::Ended Writer::try_group(std::vector<Job>& group, Durability durability) 
   }
 }
 
-// The job's own failure undoes the job alone; a failure of the database ends the group (DatabaseError).
-void Writer::run_in_savepoint(Job& job, Tx& tx, bool alone) {
-  if (!alone) parts_.database->run("SAVEPOINT job");
-  const LogEnd before = parts_.log;
+// Without savepoints, whose copies of pages cost a tenth of a group: nearly always no job fails. False: one did, and
+// all have to run again apart.
+bool Writer::run_together(std::vector<Job>& group) {
+  SqliteTx tx(*parts_.database, &parts_.seal_key, &context_);
+  for (Job& job : group) {
+    run_job(job, tx);
+    if (!job.result) return false;
+  }
+  return true;
+}
+
+void Writer::run_apart(std::vector<Job>& group) {
+  SqliteTx tx(*parts_.database, &parts_.seal_key, &context_);
+  // A job alone needs no savepoint: undoing it undoes the transaction.
+  const bool alone = group.size() == 1;
+  for (Job& job : group) {
+    const LogEnd before = parts_.log;
+    if (!alone) parts_.database->run("SAVEPOINT job");
+    run_job(job, tx);
+    if (!job.result) {
+      parts_.database->run(alone ? "ROLLBACK" : "ROLLBACK TO job");
+      parts_.log = before;
+      if (!job.done) log::error("store.posted_step_failed", {{"reason", job.result.error().message}});
+    }
+    if (!alone) parts_.database->run("RELEASE job");
+  }
+}
+
+// The job's own failure is its result; a failure of the database ends the group (DatabaseError).
+void Writer::run_job(Job& job, Tx& tx) {
   try {
     job.result = job.fn(tx);
   } catch (const DatabaseError& error) {
@@ -164,22 +201,6 @@ void Writer::run_in_savepoint(Job& job, Tx& tx, bool alone) {
   } catch (const std::exception& error) {
     job.result = fail(ErrorCode::internal, std::string("a step of the store failed: ") + error.what());
   }
-  if (!job.result) {
-    undo(alone, before);
-  } else if (!alone) {
-    parts_.database->run("RELEASE job");
-  }
-  if (!job.result && !job.done) log::error("store.posted_step_failed", {{"reason", job.result.error().message}});
-}
-
-void Writer::undo(bool alone, const LogEnd& before) {
-  if (alone) {
-    parts_.database->run("ROLLBACK");
-  } else {
-    parts_.database->run("ROLLBACK TO job");
-    parts_.database->run("RELEASE job");
-  }
-  parts_.log = before;
 }
 
 void Writer::set_durability(Durability durability) {
@@ -205,8 +226,15 @@ void Writer::note(const DatabaseError& error, const char* what) {
   log::error("store.failed", {{"step", what}, {"code", error.code()}, {"reason", error.what()}});
 }
 
+// Pages written to the log since the last checkpoint. The log begins anew once all of it was moved and nobody reads it.
+int Writer::unmoved_pages() const {
+  const int pages = parts_.database->wal_pages();
+  return pages < moved_pages_ ? pages : pages - moved_pages_;
+}
+
 void Writer::checkpoint() {
-  if (broken_ || parts_.database->wal_pages() == 0) return;
+  if (broken_ || unmoved_pages() == 0) return;
+  moved_pages_ = parts_.database->wal_pages();
   const Steady::time_point start = Steady::now();
   try {
     parts_.database->checkpoint();

@@ -75,17 +75,21 @@ class Writer {
   bool take(std::vector<Job>& group);
   void run_group(std::vector<Job>& group);
   Ended try_group(std::vector<Job>& group, Durability durability);
-  void run_in_savepoint(Job& job, Tx& tx, bool alone);
-  void undo(bool alone, const LogEnd& before);
+  bool run_together(std::vector<Job>& group);
+  void run_apart(std::vector<Job>& group);
+  void run_job(Job& job, Tx& tx);
   void set_durability(Durability durability);
   void roll_back();
   void note(const DatabaseError& error, const char* what);
+  [[nodiscard]] int unmoved_pages() const;
   void checkpoint();
 
   Parts parts_;
   WriteContext context_;
   std::optional<Durability> set_;  // what the connection is set to
   Error failure_;                  // why the last group failed
+  int moved_pages_ = 0;            // in the write-ahead log at the last checkpoint
+  int careful_ = 0;                // groups that still take a savepoint per job from the start
 
   std::atomic<bool> full_ = false;
   std::atomic<bool> broken_ = false;

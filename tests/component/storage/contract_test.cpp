@@ -119,6 +119,36 @@ TEST_P(StoreContract, StepsOfOneGroupFailAlone) {
   EXPECT_EQ(report.entries, 40U);
 }
 
+TEST_P(StoreContract, StepsThatRunTwiceCountOnce) {
+  constexpr int kSteps = 12;
+  std::vector<int> runs(kSteps, 0);
+  std::vector<std::optional<Status>> results(kSteps);
+  for (int i = 0; i < kSteps; ++i) {
+    auto step = [&runs, i](Tx& tx) -> Status {
+      ++runs[static_cast<std::size_t>(i)];
+      if (Status done = tx.bump_revision("s", "a"); !done) return done;
+      if (i == kSteps - 1) throw std::runtime_error("the last one fails");
+      return {};
+    };
+    auto keep = [&results, i](const std::exception_ptr&, Status status) {
+      results[static_cast<std::size_t>(i)] = std::move(status);
+    };
+    asio::co_spawn(home_->loop(), home_->store().commit(Durability::crash, step), keep);
+  }
+  home_->loop().restart();
+  home_->loop().run();
+  for (std::size_t i = 0; i < kSteps; ++i) {
+    EXPECT_GE(runs[i], 1);
+    EXPECT_LE(runs[i], 2);
+    ASSERT_TRUE(results[i].has_value());
+    EXPECT_EQ(results[i]->has_value(), i + 1 < kSteps);
+  }
+  ASSERT_OK(read([](Tx& tx) -> Status {
+    EXPECT_EQ(tx.revision("s", "a"), static_cast<std::uint64_t>(kSteps - 1));
+    return {};
+  }));
+}
+
 TEST_P(StoreContract, LaterStepsOfAGroupSeeEarlierOnes) {
   std::vector<std::uint64_t> seen;
   for (int i = 0; i < 10; ++i) {

@@ -288,6 +288,42 @@ TEST_F(SqliteStoreTest, IsOpenedForWritingOnlyByTheOwner) {
   EXPECT_FALSE(open_store(options, home_.loop().get_executor(), home_.clock(), system_entropy()).has_value());
 }
 
+TEST_F(SqliteStoreTest, NoFileOfItIsForOthers) {
+  ASSERT_OK(home_.open());
+  ASSERT_OK(home_.commit(Durability::power, [](Tx& tx) { return append(tx, 1); }));
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(home_.path())) {
+    ++files;
+    if (entry.path().extension() == ".pub") continue;
+    EXPECT_EQ(entry.status().permissions() & std::filesystem::perms(077), std::filesystem::perms::none) << entry.path();
+  }
+  EXPECT_GE(files, 10U);
+}
+
+TEST_F(SqliteStoreTest, AReaderThatStaysDoesNotMakeEachCommitACheckpoint) {
+  ASSERT_OK(home_.open());
+  Result<std::unique_ptr<ReadOnlyStore>> reader = open_read_only(home_.path());
+  ASSERT_OK(reader);
+  ASSERT_OK(home_.commit(Durability::crash, [](Tx& tx) { return append(tx, 1); }));
+  ASSERT_OK((*reader)->read([this](Tx& held) -> Status {
+    EXPECT_EQ(held.receipts({}).size(), 1U);  // holds its snapshot from here on
+    for (int i = 0; i < 40; ++i) {
+      const Status done = home_.commit(Durability::crash, [i](Tx& tx) {
+        return tx.put_sealed("op_" + std::to_string(i), "result", std::string(1 << 20, 'r'));
+      });
+      if (!done) return done;
+    }
+    const std::uint64_t checkpoints = home_.store().stats().checkpoints;
+    EXPECT_GE(checkpoints, 1U);
+    for (int i = 0; i < 100; ++i) {
+      if (Status done = home_.commit(Durability::crash, [i](Tx& tx) { return append(tx, i); }); !done) return done;
+    }
+    EXPECT_LE(home_.store().stats().checkpoints, checkpoints + 2);
+    EXPECT_EQ(held.receipts({}).size(), 1U);
+    return {};
+  }));
+}
+
 TEST_F(SqliteStoreTest, TheReserveIsThereAndIsSizedByTheOptions) {
   home_.options().reserve_bytes = 1 << 20;
   ASSERT_OK(home_.open());

@@ -109,7 +109,7 @@ Result<pid_t> spawn_process(const ChildSpec& spec, int in, int out, int err) {
   std::vector<std::string> arguments = spec.arguments;
   std::vector<std::string> environment;
   environment.reserve(spec.environment.size());
-  for (const auto& [name, value] : spec.environment) environment.push_back(name + "=" + value);
+  for (const auto& [name, value] : spec.environment) environment.push_back(fmt::format("{}={}", name, value));
   pid_t pid = 0;
   const int error = ::posix_spawn(&pid, spec.program.c_str(), &setup.actions, &setup.attributes,
                                   pointers(arguments).data(), pointers(environment).data());

@@ -208,7 +208,8 @@ asio::awaitable<void> HttpLink::take_refusal(ExchangePtr exchange, HttpClientRes
 }
 
 // An answered error: the body's own, if it is a JSON-RPC error of this request, else one that says what came.
-ServerAnswer HttpLink::refusal(const Exchange& exchange, int status, std::string body, const HttpHeaders& headers) {
+ServerAnswer HttpLink::refusal(const Exchange& exchange, int status, const std::string& body,
+                               const HttpHeaders& headers) {
   ServerAnswer answer;
   answer.kind = ServerAnswer::Kind::error;
   answer.sent = true;
@@ -244,9 +245,11 @@ asio::awaitable<void> HttpLink::listen(Self self) {
   StreamState state;
   while (self->state_ == State::up && !self->closing_) {
     Result<HttpClientRequest> request = co_await self->request("GET", {}, Deadline::after(kHeadWait));
-    if (!request) co_return;
-    if (!state.last_event_id.empty()) request->headers.set("Last-Event-ID", state.last_event_id);
-    Result<HttpClientResponse> response = co_await self->send(std::move(*request), Deadline::after(kHeadWait));
+    Result<HttpClientResponse> response = fail(ErrorCode::unavailable, "its headers cannot be had");
+    if (request) {
+      if (!state.last_event_id.empty()) request->headers.set("Last-Event-ID", state.last_event_id);
+      response = co_await self->send(std::move(*request), Deadline::after(kHeadWait));
+    }
     if (response && !self->closing_) {
       const int status = response->status();
       const std::string type = media_type(response->headers().get("Content-Type").value_or(""));

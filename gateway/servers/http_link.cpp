@@ -28,7 +28,7 @@ Result<Url> parse_server_url(const std::string& text) {
   return url;
 }
 
-HttpLink::HttpLink(std::shared_ptr<LinkContext> context, const ServerSettings& settings, Url url)
+HttpLink::HttpLink(const std::shared_ptr<LinkContext>& context, const ServerSettings& settings, Url url)
     : Link(context, settings), url_(std::move(url)), headers_(context, settings.headers), changed_(context->loop) {
   identity_.kind = trust::Identity::Kind::http;
   // Without the query: it may hold a key, and identities stand in files and receipts.

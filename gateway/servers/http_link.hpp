@@ -19,7 +19,7 @@ namespace sallyport::gateway::servers {
 
 class HttpLink final : public Link {
  public:
-  HttpLink(std::shared_ptr<LinkContext> context, const ServerSettings& settings, Url url);
+  HttpLink(const std::shared_ptr<LinkContext>& context, const ServerSettings& settings, Url url);
 
   asio::awaitable<Status> start(Deadline deadline) override;
   asio::awaitable<void> close(Deadline deadline) override;
@@ -60,7 +60,7 @@ class HttpLink final : public Link {
   asio::awaitable<Result<std::string>> read_piece(ExchangePtr exchange, HttpClientResponse& response, Deadline deadline,
                                                   Deadline& late_until);
   void take_text(std::string text, const ExchangePtr& exchange);
-  ServerAnswer refusal(const Exchange& exchange, int status, std::string body, const HttpHeaders& headers);
+  ServerAnswer refusal(const Exchange& exchange, int status, const std::string& body, const HttpHeaders& headers);
   [[nodiscard]] bool lost_session(int status, std::string_view body) const;
   void take_session(const HttpClientResponse& response);
   void end_session(const std::string& reason);

@@ -273,6 +273,7 @@ void Pool::end_idle() {
 
 std::vector<ServerStatus> Pool::status() const {
   std::vector<ServerStatus> out;
+  out.reserve(servers_.size());
   for (const auto& [id, server] : servers_) out.push_back(status_of(server));
   return out;
 }

@@ -6,6 +6,7 @@
 
 #include "schemas/core/canonical.hpp"
 #include "schemas/core/encoding.hpp"
+#include "trust/approvals/stored.hpp"
 #include "trust/definitions/definition.hpp"
 
 namespace sallyport::gateway::calls {
@@ -23,59 +24,6 @@ bj::object terms_json(const ApprovalTerms& terms) {
           {"quorum", terms.quorum},
           {"revision", terms.revision},
           {"sessionUser", terms.session_user}};
-}
-
-ApprovalTerms terms_from(const bj::object& object) {
-  ApprovalTerms terms;
-  for (const auto& who : object.at("by").as_array()) terms.by.emplace_back(who.as_string());
-  terms.expires = Millis(object.at("expires").to_number<std::int64_t>());
-  terms.grants = object.at("grants").as_bool();
-  terms.not_owner = object.at("notOwner").as_bool();
-  terms.quorum = object.at("quorum").to_number<unsigned>();
-  terms.revision = object.at("revision").as_bool();
-  terms.session_user = object.at("sessionUser").as_bool();
-  return terms;
-}
-
-bj::object vote_json(const trust::Vote& vote) {
-  bj::array asks;
-  for (const auto index : vote.asks) asks.emplace_back(index);
-  return {{"approve", vote.approve}, {"asks", asks}, {"at", vote.at}, {"by", vote.by}, {"reason", vote.reason}, {"seen", vote.seen}};
-}
-
-trust::Vote vote_from(const bj::object& object) {
-  trust::Vote vote;
-  vote.approve = object.at("approve").as_bool();
-  for (const auto& index : object.at("asks").as_array()) vote.asks.push_back(index.to_number<std::size_t>());
-  vote.at = object.at("at").to_number<UnixMillis>();
-  vote.by = object.at("by").as_string();
-  vote.reason = object.at("reason").as_string();
-  vote.seen = object.at("seen").as_string();
-  return vote;
-}
-
-// Parsed and checked by at(): a missing or mistyped member throws, which approval_from turns into `corrupt`.
-trust::Approval parse_body(const std::string& body) {
-  const bj::value root = bj::parse(body);
-  const bj::object& o = root.as_object();
-  trust::Approval a;
-  a.id = o.at("id").as_string();
-  a.operation = o.at("operation").as_string();
-  const auto state = trust::parse_approval_state(std::string_view(o.at("state").as_string()));
-  if (!state) throw std::invalid_argument("state");
-  a.state = *state;
-  a.requester = o.at("requester").as_string();
-  a.requester_owner = o.at("requesterOwner").as_string();
-  for (const auto& terms : o.at("asks").as_array()) a.asks.push_back(terms_from(terms.as_object()));
-  a.binding = o.at("binding").as_string();
-  a.shown = o.at("shown").as_string();
-  a.created = o.at("created").to_number<UnixMillis>();
-  a.expires = o.at("expires").to_number<UnixMillis>();
-  for (const auto& vote : o.at("votes").as_array()) a.votes.push_back(vote_from(vote.as_object()));
-  a.reason = o.at("reason").as_string();
-  a.ended_by = o.at("endedBy").as_string();
-  a.ended = o.at("ended").to_number<UnixMillis>();
-  return a;
 }
 
 bj::object hints_json(const Hints& hints) {
@@ -126,55 +74,39 @@ bj::array unknowns_json(const Call& call, std::span<const OperationRow> unknowns
   for (const auto& id : call.judged.unknowns) {
     const auto row = std::ranges::find(unknowns, id, &OperationRow::id);
     if (row == unknowns.end()) continue;
-    out.emplace_back(bj::object{{"operation", row->id}, {"summary", visible(row->summary)}, {"created", to_utc(row->created)}});
+    out.emplace_back(
+        bj::object{{"operation", row->id}, {"summary", visible(row->summary)}, {"created", to_utc(row->created)}});
   }
   return out;
 }
 
 std::string state_name(ToolState state) {
   switch (state) {
-    case ToolState::unpinned: return "not accepted";
-    case ToolState::pinned: return "accepted";
-    case ToolState::drifted: return "changed";
-    case ToolState::quarantined: return "quarantined";
+    case ToolState::unpinned:
+      return "not accepted";
+    case ToolState::pinned:
+      return "accepted";
+    case ToolState::drifted:
+      return "changed";
+    case ToolState::quarantined:
+      return "quarantined";
   }
   return "";
 }
 
 }  // namespace
 
-std::string to_body(const trust::Approval& a) {
-  bj::array asks, votes;
-  for (const auto& terms : a.asks) asks.emplace_back(terms_json(terms));
-  for (const auto& vote : a.votes) votes.emplace_back(vote_json(vote));
-  return json::canonical(bj::value(bj::object{{"asks", asks},
-                                              {"binding", a.binding},
-                                              {"created", a.created},
-                                              {"ended", a.ended},
-                                              {"endedBy", a.ended_by},
-                                              {"expires", a.expires},
-                                              {"id", a.id},
-                                              {"operation", a.operation},
-                                              {"reason", a.reason},
-                                              {"requester", a.requester},
-                                              {"requesterOwner", a.requester_owner},
-                                              {"shown", a.shown},
-                                              {"state", trust::to_string(a.state)},
-                                              {"votes", votes}}));
-}
-
 Result<trust::Approval> approval_from(const ApprovalRow& row) {
-  try {
-    return parse_body(row.body);
-  } catch (const std::exception&) {
-    return fail(ErrorCode::corrupt, "the stored approval `" + row.id + "` cannot be read");
-  }
+  auto approval = trust::parse_approval(row.body);
+  if (!approval)
+    return fail(ErrorCode::corrupt, "the stored approval `" + row.id + "` cannot be read: " + approval.error().message);
+  return approval;
 }
 
 void update(ApprovalRow& row, const trust::Approval& approval, UnixMillis now) {
   row.state = trust::to_string(approval.state);
   row.expires = approval.expires;
-  row.body = to_body(approval);
+  row.body = trust::print(approval);
   row.updated = now;
 }
 

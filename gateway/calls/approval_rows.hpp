@@ -11,14 +11,14 @@
 
 namespace sallyport::gateway::calls {
 
-[[nodiscard]] std::string to_body(const trust::Approval& approval);
 [[nodiscard]] Result<trust::Approval> approval_from(const ApprovalRow& row);
 // Puts state, expiry, body and times of the approval into the row.
 void update(ApprovalRow& row, const trust::Approval& approval, UnixMillis now);
 
-// The page of an ask, canonical JSON: everything that section 5 lists, with hidden characters made visible and nothing cut. Its digest
-// is what an approve names.
-[[nodiscard]] std::string view_of(const Call& call, const trust::Approval& approval, std::span<const OperationRow> unknowns);
+// The page of an ask, canonical JSON: everything that section 5 lists, with hidden characters made visible and nothing
+// cut. Its digest is what an approve names.
+[[nodiscard]] std::string view_of(const Call& call, const trust::Approval& approval,
+                                  std::span<const OperationRow> unknowns);
 
 [[nodiscard]] trust::ApprovalRecord record_of(const trust::Approval& approval);
 

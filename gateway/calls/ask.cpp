@@ -1,7 +1,8 @@
-// Step 9: people are asked. The ask stands in the store before anyone waits; the client is held with progress notes; whoever comes back
-// (an identical call, `sallyport_wait`) waits on the same ask.
+// Step 9: people are asked. The ask stands in the store before anyone waits; the client is held with progress notes;
+// whoever comes back (an identical call, `sallyport_wait`) waits on the same ask.
 #include <fmt/format.h>
 
+#include "gateway/base/log.hpp"
 #include "gateway/calls/approval_rows.hpp"
 #include "gateway/calls/calls.hpp"
 #include "gateway/calls/operation_table.hpp"
@@ -27,7 +28,8 @@ trust::Binding Calls::binding_of(const Call& call) const {
   const Judgement& judged = call.judged;
   trust::Binding binding;
   binding.arguments = trust::digest_text(call.request.arguments ? call.request.arguments.raw() : std::string_view());
-  binding.forwarded = trust::digest_text(forwarded_params(call.request, call.row.tool) + "\n" + forwarded_meta(call.request));
+  binding.forwarded =
+      trust::digest_text(forwarded_params(call.request, call.row.tool) + "\n" + forwarded_meta(call.request));
   binding.server = call.row.server;
   binding.identity = judged.server->identity_digest;
   binding.tool = call.row.tool;
@@ -55,23 +57,27 @@ asio::awaitable<Calls::Ask> Calls::ask(FlightPtr flight) {
   Call& call = flight->call;
   if (call.approval.empty()) {
     if (!trust::anyone_can_answer(options_.people, call.judged.decision.asks, call.request.client->principal)) {
-      refuse(call.judged, ReasonCode::no_approver, "This call needs a person's approval, and nobody who may give it is set up.");
+      refuse(call.judged, ReasonCode::no_approver,
+             "This call needs a person's approval, and nobody who may give it is set up.");
       co_return Ask::refused;
     }
     auto opened = co_await open_ask(flight);
     if (!opened) {
       const bool limit = opened.error().code == ErrorCode::limit;
+      log::warning("ask.not_opened", {{"operation", call.row.id}, {"reason", opened.error().message}});
       refuse(call.judged, limit ? ReasonCode::limit_reached : ReasonCode::recording_unavailable,
              limit ? "Too many calls wait for approval already." : "The question could not be recorded.");
       co_return Ask::refused;
     }
-  } else if (auto approval = co_await load_approval(call.approval); approval && approval->state == trust::ApprovalState::approved) {
+  } else if (auto approval = co_await load_approval(call.approval);
+             approval && approval->state == trust::ApprovalState::approved) {
     if (approval->binding == trust::digest(binding_of(call))) co_return Ask::approved;
   }
   by_approval_[call.approval] = call.row.id;
   flight->pending.code = ReasonCode::approval_pending;
   flight->pending.approval = call.approval;
-  flight->pending.sentence = fmt::format("This call waits for the approval of {} (approval {}).", asks_whom(call.judged.decision.asks), call.approval);
+  flight->pending.sentence = fmt::format("This call waits for the approval of {} (approval {}).",
+                                         asks_whom(call.judged.decision.asks), call.approval);
   flight->pending.reasons = {Reason{ReasonCode::approval_pending, flight->pending.sentence, {}, {}, false}};
   flight->stage = Stage::asking;
   flight->changed.notify();
@@ -92,35 +98,44 @@ asio::awaitable<Calls::Ask> Calls::wait_for_answer(FlightPtr flight) {
     const UnixMillis now = clock_.now();
     if (trust::is_due(*approval, now)) {
       co_await end_ask(flight, trust::event::Expired{});
-      refuse(call.judged, ReasonCode::approval_expired, fmt::format("Nobody answered approval {} in time.", call.approval));
+      refuse(call.judged, ReasonCode::approval_expired,
+             fmt::format("Nobody answered approval {} in time.", call.approval));
       co_return Ask::refused;
     }
     // Decided again on what is in force now: an ask is void only if that differs.
     if (!is_current(call.judged)) judge(call);
     if (call.judged.refused()) {
-      co_await end_ask(flight, trust::event::Invalidated{call.judged.refusals.front().sentence});
+      const trust::event::Invalidated refused{call.judged.refusals.front().sentence};
+      co_await end_ask(flight, refused);
       co_return Ask::refused;
     }
     if (call.judged.decision.verdict == Verdict::allow) {
-      co_await end_ask(flight, trust::event::Cancelled{"", "the rules allow it now"});
+      const trust::event::Cancelled needless{"", "the rules allow it now"};
+      co_await end_ask(flight, needless);
       co_return Ask::again;
     }
     if (trust::digest(binding_of(call)) != approval->binding && !trust::is_final(approval->state)) {
       std::string changed;
-      for (const auto& name : trust::differences(call.binding, binding_of(call))) changed += (changed.empty() ? "" : ", ") + name;
-      co_await end_ask(flight, trust::event::Invalidated{changed + " changed"});
+      for (const auto& name : trust::differences(call.binding, binding_of(call)))
+        changed += (changed.empty() ? "" : ", ") + name;
+      const trust::event::Invalidated other{changed + " changed"};
+      co_await end_ask(flight, other);
       refuse(call.judged, ReasonCode::approval_invalidated,
-             fmt::format("What was asked for in approval {} is no longer what would run{}.", call.approval, changed.empty() ? "" : ": " + changed + " changed"));
+             fmt::format("What was asked for in approval {} is no longer what would run{}.", call.approval,
+                         changed.empty() ? "" : ": " + changed + " changed"));
       co_return Ask::refused;
     }
     switch (approval->state) {
-      case trust::ApprovalState::approved: co_return flight->waiters.empty() ? Ask::dormant : Ask::approved;
+      case trust::ApprovalState::approved:
+        co_return flight->waiters.empty() ? Ask::dormant : Ask::approved;
       case trust::ApprovalState::denied: {
         const std::string why = approval->reason.empty() ? "" : fmt::format(" and said: {}", visible(approval->reason));
-        refuse(call.judged, ReasonCode::approval_denied, fmt::format("{} refused this call{}.", approval->ended_by, why));
+        refuse(call.judged, ReasonCode::approval_denied,
+               fmt::format("{} refused this call{}.", approval->ended_by, why));
         co_return Ask::refused;
       }
-      case trust::ApprovalState::pending: break;
+      case trust::ApprovalState::pending:
+        break;
       case trust::ApprovalState::expired:
         refuse(call.judged, ReasonCode::approval_expired, fmt::format("Approval {} has expired.", call.approval));
         co_return Ask::refused;
@@ -128,11 +143,13 @@ asio::awaitable<Calls::Ask> Calls::wait_for_answer(FlightPtr flight) {
       case trust::ApprovalState::invalidated:
       case trust::ApprovalState::consumed:
       case trust::ApprovalState::revoked:
-        refuse(call.judged, ReasonCode::approval_invalidated, fmt::format("Approval {} is {}.", call.approval, trust::to_string(approval->state)));
+        refuse(call.judged, ReasonCode::approval_invalidated,
+               fmt::format("Approval {} is {}.", call.approval, trust::to_string(approval->state)));
         co_return Ask::refused;
     }
-    if (flight->cancel.reason()) {
-      co_await end_ask(flight, trust::event::Cancelled{call.row.principal, "the client cancelled the call"});
+    if (flight->cancel.reason() && flight->cancel.reason() != CancelReason::shutdown) {
+      const trust::event::Cancelled by_client{call.row.principal, "the client cancelled the call"};
+      co_await end_ask(flight, by_client);
       refuse(call.judged, ReasonCode::cancelled, "The call was cancelled while it waited for approval.");
       co_return Ask::refused;
     }
@@ -151,8 +168,9 @@ asio::awaitable<Status> Calls::open_ask(FlightPtr flight) {
   const UnixMillis now = clock_.now();
   const trust::Binding binding = binding_of(call);
   call.binding = trust::canonical(binding);
-  auto opened = trust::open_approval(entropy_.id("ap", now), call.row.id, call.request.client->principal, call.judged.decision.asks,
-                                     trust::digest(binding), std::string(), now);
+  auto opened = trust::open_approval(entropy_.id("ap", now), call.row.id, call.request.client->principal,
+                                     call.judged.decision.asks, trust::digest(binding), trust::shown_digest({}),
+                                     now);  // the real one is of the view below
   if (!opened) co_return fail(opened.error());
   trust::Approval approval = std::move(*opened);
   ApprovalRow row;
@@ -177,7 +195,8 @@ asio::awaitable<Status> Calls::open_ask(FlightPtr flight) {
   const std::string params(call.request.params.raw());
   const std::uint32_t most = options_.limits.waiting_approvals;
   auto stored = co_await store_.commit(Durability::crash, [&](Tx& tx) -> Status {
-    if (tx.approvals("pending", most + 1).size() >= most) return fail(ErrorCode::limit, "too many calls wait for approval");
+    if (tx.approvals("pending", most + 1).size() >= most)
+      return fail(ErrorCode::limit, "too many calls wait for approval");
     if (auto put = tx.put(operation); !put) return put;
     if (auto put = tx.put(row); !put) return put;
     return tx.put_sealed(operation.id, "params", params);
@@ -185,10 +204,12 @@ asio::awaitable<Status> Calls::open_ask(FlightPtr flight) {
   if (!stored) co_return stored;
   call.row = std::move(operation);
   call.approval = approval.id;
+  if (options_.on_ask) options_.on_ask(approval.id);
   co_return Status{};
 }
 
-// Ends the ask in the store, with its receipt. A race with an approver's answer is decided by the store: what it refuses is left.
+// Ends the ask in the store, with its receipt. A race with an approver's answer is decided by the store: what it
+// refuses is left.
 asio::awaitable<void> Calls::end_ask(FlightPtr flight, trust::ApprovalEvent event) {
   const UnixMillis now = clock_.now();
   trust::ReceiptBody body = body_of(flight->call, trust::ReceiptKind::approval);
@@ -207,6 +228,7 @@ asio::awaitable<void> Calls::end_ask(FlightPtr flight, trust::ApprovalEvent even
     if (!appended) return fail(appended.error());
     return {};
   });
+  if (options_.on_ask) options_.on_ask(flight->call.approval);
   static_cast<void>(ended);  // the refusal that follows is recorded by itself, and fails if the store does
 }
 
@@ -215,8 +237,9 @@ void Calls::note_waiting(const FlightPtr& flight) {
     if (waiter->progress_token.empty() || !waiter->channel->open()) continue;
     waiter->last_progress += 1;
     waiter->channel->notify("notifications/progress",
-                            fmt::format("{{\"progressToken\":{},\"progress\":{},\"message\":{}}}", waiter->progress_token,
-                                        static_cast<std::int64_t>(waiter->last_progress), quote("Waiting for approval " + flight->call.approval)));
+                            fmt::format("{{\"progressToken\":{},\"progress\":{},\"message\":{}}}",
+                                        waiter->progress_token, static_cast<std::int64_t>(waiter->last_progress),
+                                        quote("Waiting for approval " + flight->call.approval)));
   }
 }
 

@@ -39,8 +39,9 @@ struct Identity {
 struct CallsOptions {
   Identity identity;
   LimitSettings limits;
-  std::vector<Person> people;                    // who could answer an ask
-  std::map<std::string, Millis> server_timeout;  // default deadline per server; else 5 minutes
+  std::vector<Person> people;                               // who could answer an ask
+  std::map<std::string, Millis> server_timeout;             // default deadline per server; else 5 minutes
+  std::function<void(const std::string& approval)> on_ask;  // an ask was made or has changed; may be empty
 };
 
 class Calls final : private Context {
@@ -77,13 +78,7 @@ class Calls final : private Context {
   [[nodiscard]] std::size_t in_flight() const { return flights_.size(); }
   [[nodiscard]] trust::ReceiptBody receipt(trust::ReceiptKind kind) const;  // with gateway and time
 
-  // What rules say of a made-up call; runs nothing, records nothing.
-  struct Rehearsal {
-    Call call;
-    std::vector<Refusal> refusals;
-  };
-  [[nodiscard]] Rehearsal rehearse(std::shared_ptr<const ClientContext> client,
-                                   std::shared_ptr<const json::Document> params);
+  [[nodiscard]] const Context& context() const { return *this; }  // for rehearsals
 
  private:
   using FlightPtr = std::shared_ptr<Flight>;

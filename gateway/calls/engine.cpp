@@ -69,15 +69,8 @@ void Calls::configuration_changed() {
 // One pass over everything that is in force now. Evidence and hooks that cannot be had count as not found and as
 // failed.
 void Calls::judge(Call& call) const {
-  const Context& context = *this;
-  call.judged = Judgement{};
-  call.judged.snapshot = snapshots_.current();
+  calls::judge(call, snapshots_.current(), *this);
   call.judged.epoch = epoch_;
-  for (const Phase& phase : kWeighing) phase.run(call, context);
-  Judgement& judged = call.judged;
-  if (judged.tool && !judged.refused())
-    judged.decision = policy::conclude(*judged.snapshot->policy, judged.weighed, {}, {});
-  for (const Phase& phase : kConcluding) phase.run(call, context);
   call.decided = clock_.now();
 }
 
@@ -154,28 +147,6 @@ bool Calls::may_start(const Call& call) const {
   if (flights_.size() >= options_.limits.calls_in_flight) return false;
   const auto it = per_principal_.find(call.row.principal);
   return it == per_principal_.end() || it->second < std::max<std::uint32_t>(1, options_.limits.calls_in_flight / 4);
-}
-
-Calls::Rehearsal Calls::rehearse(std::shared_ptr<const ClientContext> client,
-                                 std::shared_ptr<const json::Document> params) {
-  Inbound inbound;
-  inbound.client = client;
-  inbound.document = params;
-  inbound.params = params->root();
-  inbound.received = clock_.now();
-  Answer fault;
-  Rehearsal rehearsal;
-  auto request = read_request(inbound, fault);
-  if (!request) {
-    rehearsal.refusals.push_back(
-        {.code = ReasonCode::arguments_invalid, .sentence = fault.error->message, .reasons = {}, .approval = {}});
-    return rehearsal;
-  }
-  rehearsal.call.request = std::move(*request);
-  rehearsal.call.row.principal = client->principal.id;
-  judge(rehearsal.call);
-  rehearsal.refusals = rehearsal.call.judged.refusals;
-  return rehearsal;
 }
 
 }  // namespace sallyport::gateway::calls

@@ -49,6 +49,24 @@ inline constexpr std::array<Phase, 2> kConcluding{{
     {"pending", check_pending},   // last: an unknown write turns an allow into a block or an ask, never the other way
 }};
 
+// All of them on that snapshot; evidence and hooks count as not found and as failed.
+void judge(Call& call, std::shared_ptr<const Snapshot> snapshot, const Context& context);
+
+// What would be decided of a made-up call; runs nothing, records nothing. `params`: call_params().
+[[nodiscard]] Call rehearse(std::shared_ptr<const ClientContext> client, std::shared_ptr<const json::Document> params,
+                            std::shared_ptr<const Snapshot> snapshot, const Context& context);
+// Params of a tools/call made of its pieces; `arguments_raw` empty: {}.
+[[nodiscard]] Result<std::shared_ptr<const json::Document>> call_params(const std::string& tool,
+                                                                        const std::string& arguments_raw);
+
+// Where nothing is unknown and nothing stopped: without a running owner.
+class QuietContext final : public Context {
+ public:
+  [[nodiscard]] std::span<const OperationRow> unknowns() const override { return {}; }
+  [[nodiscard]] std::span<const StopRow> stops() const override { return {}; }
+  [[nodiscard]] std::string fingerprint(std::string_view) const override { return {}; }
+};
+
 // For phases: adds a refusal with one reason.
 void refuse(Judgement& judged, ReasonCode code, std::string sentence, std::string rule = {});
 

@@ -94,6 +94,7 @@ asio::awaitable<Status> Calls::reload_state() {
 }
 
 void Calls::approval_changed(const std::string& id) {
+  if (options_.on_ask) options_.on_ask(id);
   const auto operation = by_approval_.find(id);
   if (operation == by_approval_.end()) return;
   if (const auto flight = flights_.find(operation->second); flight != flights_.end()) flight->second->nudge.notify();

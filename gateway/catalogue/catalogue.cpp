@@ -17,10 +17,14 @@ constexpr std::size_t kMostLinks = 4096;  // remembered; forgetting one costs a 
 
 std::string describe(ToolState state) {
   switch (state) {
-    case ToolState::unpinned: return "not accepted";
-    case ToolState::pinned: return "accepted";
-    case ToolState::drifted: return "changed since it was accepted";
-    case ToolState::quarantined: return "quarantined";
+    case ToolState::unpinned:
+      return "not accepted";
+    case ToolState::pinned:
+      return "accepted";
+    case ToolState::drifted:
+      return "changed since it was accepted";
+    case ToolState::quarantined:
+      return "quarantined";
   }
   return "";
 }
@@ -85,7 +89,9 @@ asio::awaitable<void> Catalogue::discover_one(std::string server) {
 }
 
 asio::awaitable<bool> Catalogue::ready(Deadline deadline) {
-  const auto all_tried = [this] { return std::ranges::all_of(listings_, [](const auto& entry) { return entry.second.tried; }); };
+  const auto all_tried = [this] {
+    return std::ranges::all_of(listings_, [](const auto& entry) { return entry.second.tried; });
+  };
   while (!all_tried()) {
     const bool notified = co_await changed_.wait(deadline);
     if (!notified) co_return all_tried();
@@ -104,7 +110,8 @@ void Catalogue::set_listing(const std::string& server, std::shared_ptr<const Too
 asio::awaitable<Result<bool>> Catalogue::verify(std::shared_ptr<ServerLink> link, std::shared_ptr<const Tool> tool,
                                                 Deadline deadline) {
   auto known = links_.find(link.get());
-  if (known != links_.end() && known->second.link.lock() != link) known = links_.end();  // another link at the same address
+  if (known != links_.end() && known->second.link.lock() != link)
+    known = links_.end();  // another link at the same address
   if (known == links_.end()) {
     auto listed = co_await link->list_tools(deadline);
     if (!listed) co_return fail_in("its tools could not be listed before the call", listed.error());
@@ -124,7 +131,8 @@ asio::awaitable<Result<bool>> Catalogue::verify(std::shared_ptr<ServerLink> link
   co_return same;
 }
 
-std::map<std::string, std::string, std::less<>> Catalogue::digests_of(const std::string& server, const ToolListing& listing) const {
+std::map<std::string, std::string, std::less<>> Catalogue::digests_of(const std::string& server,
+                                                                      const ToolListing& listing) const {
   const trust::ServerTrust* server_trust = rules_.trust ? rules_.trust->server(server) : nullptr;
   const std::vector<std::string> ignored = server_trust ? server_trust->ignore : std::vector<std::string>();
   std::map<std::string, std::string, std::less<>> digests;
@@ -142,27 +150,27 @@ ServerView Catalogue::build_server(const std::string& id, const Listing& listing
   ServerView view;
   view.id = id;
   view.problem = listing.problem;
-  bool foreign = false;  // not the server that was accepted
+  std::string foreign;  // why it is not the server that was accepted
   const trust::LockServer* locked = rules_.lock ? rules_.lock->server(id) : nullptr;
   if (const std::string found = servers_.identity(id); !found.empty()) {
     auto document = json::Document::parse(found);
-    auto identity = document ? trust::parse_identity(document->root()) : Result<trust::Identity>(fail(document.error()));
+    auto identity =
+        document ? trust::parse_identity(document->root()) : Result<trust::Identity>(fail(document.error()));
     if (identity) {
       view.identity_digest = trust::digest(*identity);
       if (locked != nullptr) {
         const auto difference = trust::mismatch(*identity, locked->identity);
         view.identity_ok = !difference;
-        foreign = difference.has_value();
-        if (foreign) view.problem = fmt::format("it is not the server that was accepted: {}", *difference);
+        if (difference) foreign = fmt::format("its server is not the one that was accepted: {}", *difference);
       }
     } else {
-      foreign = true;
-      view.problem = fmt::format("its identity is unreadable: {}", identity.error().message);
+      foreign = fmt::format("the identity of its server is unreadable: {}", identity.error().message);
     }
   }
-  if (!listing.tools || foreign) return view;  // a server that is only down keeps the tools it was last seen with
+  if (!foreign.empty()) view.problem = foreign;
+  if (!listing.tools) return view;  // a server that is only down keeps the tools it was last seen with
   view.listed = true;
-  const BuildContext context{id, view.identity_ok, rules_.trust, rules_.lock, schemas_};
+  const BuildContext context{id, view.identity_ok, foreign, rules_.trust, rules_.lock, schemas_};
   for (const json::Value definition : listing.tools->tools) {
     auto tool = build_tool(context, definition);
     if (!tool) {
@@ -221,10 +229,14 @@ void Catalogue::tell(const Snapshot& before, const Snapshot& after) {
     for (const auto& [name, tool] : server.tools) {
       const auto old = old_tools.find(name);
       const auto was = old == old_tools.end() ? nullptr : old->second;
-      if (was && was->state == tool->state && was->current_digest == tool->current_digest && was->digest == tool->digest) continue;
+      if (was && was->state == tool->state && was->current_digest == tool->current_digest &&
+          was->digest == tool->digest)
+        continue;
       changes.push_back({tool->ref, was, tool});
       if (tool->state == ToolState::drifted || tool->state == ToolState::quarantined) {
-        log::warning("tool.state", {{"server", id}, {"tool", name}, {"state", describe(tool->state)}, {"reason", tool->quarantine_reason}});
+        log::warning(
+            "tool.state",
+            {{"server", id}, {"tool", name}, {"state", describe(tool->state)}, {"reason", tool->quarantine_reason}});
       }
     }
     for (const auto& [name, tool] : old_tools) {

@@ -28,7 +28,8 @@ void quarantine(Tool& tool, std::string reason) {
   tool.quarantine_reason = std::move(reason);
 }
 
-// The tool object as clients see it: every member's bytes, but the name that they call and the effective annotations or none.
+// The tool object as clients see it: every member's bytes, but the name that they call and the effective annotations or
+// none.
 std::string listing(json::Value definition, std::string_view name, const EffectView& view) {
   std::string out = "{\"name\":" + quote(name);
   for (const json::Member member : definition.members()) {
@@ -52,9 +53,15 @@ void set_state(Tool& tool, const BuildContext& context, const trust::ServerTrust
   const auto on_drift = server_trust ? server_trust->on_drift : trust::OnDrift::ask;
   const trust::Judgement judged = trust::judge(lock, tool.ref.tool, tool.current_digest, on_drift);
   switch (judged.state) {
-    case trust::DefinitionState::unpinned: tool.state = ToolState::unpinned; break;
-    case trust::DefinitionState::pinned: tool.state = ToolState::pinned; break;
-    case trust::DefinitionState::drifted: tool.state = ToolState::drifted; break;
+    case trust::DefinitionState::unpinned:
+      tool.state = ToolState::unpinned;
+      break;
+    case trust::DefinitionState::pinned:
+      tool.state = ToolState::pinned;
+      break;
+    case trust::DefinitionState::drifted:
+      tool.state = ToolState::drifted;
+      break;
     case trust::DefinitionState::quarantined:
       quarantine(tool, "its definition is not one that was accepted; `sallyport trust diff` shows the difference");
       break;
@@ -69,7 +76,8 @@ void scan(Tool& tool, const trust::ServerTrust* server_trust) {
   if (tool.state == ToolState::pinned) return;  // a person saw it, hidden characters made visible
   if (server_trust != nullptr && server_trust->on_finding == trust::OnFinding::warn) return;
   for (const trust::TextFinding& finding : trust::scan_definition(tool.definition->root())) {
-    if (finding.kind == trust::TextFinding::Kind::hidden_character || finding.kind == trust::TextFinding::Kind::unusual_name) {
+    if (finding.kind == trust::TextFinding::Kind::hidden_character ||
+        finding.kind == trust::TextFinding::Kind::unusual_name) {
       quarantine(tool, finding.message);
       return;
     }
@@ -80,7 +88,8 @@ void set_effect(Tool& tool, const BuildContext& context, const trust::ServerTrus
   const trust::Contract* contract = server_trust ? trust::contract_for(*server_trust, tool.ref.tool) : nullptr;
   const trust::TrustHints honoured = server_trust ? server_trust->trust_hints : trust::TrustHints{};
   const bool pinned = tool.state == ToolState::pinned;
-  tool.effect = trust::effective(contract, trust::hints_of(tool.definition->root()), honoured, pinned, context.identity_ok);
+  tool.effect =
+      trust::effective(contract, trust::hints_of(tool.definition->root()), honoured, pinned, context.identity_ok);
   if (contract == nullptr) return;
   if (!context.identity_ok) {
     tool.contract = std::make_shared<const trust::Contract>(trust::tightening_part(*contract));
@@ -92,7 +101,8 @@ void set_effect(Tool& tool, const BuildContext& context, const trust::ServerTrus
     FaultList faults(entry.when.file);
     std::optional<policy::ArgumentConditions> when;
     if (text) {
-      when = policy::ArgumentConditions::compile(text->root(), policy::CompileContext{.faults = faults, .place = policy::Place::loosening});
+      when = policy::ArgumentConditions::compile(
+          text->root(), policy::CompileContext{.faults = faults, .place = policy::Place::loosening});
     }
     if (!when) {
       const std::string why = faults.all().empty() ? "it is no object" : faults.all().front().message;
@@ -133,7 +143,8 @@ std::shared_ptr<const SchemaCache::Compiled> SchemaCache::get(const std::string&
     if (auto schema = schema::Schema::compile(output)) {
       made->output = std::make_shared<const schema::Schema>(std::move(*schema));
     } else {
-      made->output_problem = fmt::format("its outputSchema cannot be used, results are not judged: {}", schema.error().message);
+      made->output_problem =
+          fmt::format("its outputSchema cannot be used, results are not judged: {}", schema.error().message);
     }
   }
   entry = std::move(made);
@@ -163,7 +174,9 @@ std::shared_ptr<const Tool> build_tool(const BuildContext& context, json::Value 
     quarantine(*tool, fmt::format("its definition cannot be judged: {}", digest.error().message));
     return tool;
   }
-  if (tool->ref.tool.starts_with(kReserved)) quarantine(*tool, "names beginning with `sallyport_` are the gateway's own");
+  if (!context.foreign.empty()) quarantine(*tool, context.foreign);
+  if (tool->ref.tool.starts_with(kReserved))
+    quarantine(*tool, "names beginning with `sallyport_` are the gateway's own");
   if (task_support(tool->definition->root()) == "required") {
     quarantine(*tool, "it can only be called as a task, which this gateway does not offer");
   }

@@ -1,5 +1,5 @@
-// From what a server says of a tool, what was accepted and what the operator wrote, to the Tool in force. Pure but for the schema
-// cache, which only saves work.
+// From what a server says of a tool, what was accepted and what the operator wrote, to the Tool in force. Pure but for
+// the schema cache, which only saves work.
 #pragma once
 
 #include <memory>
@@ -30,6 +30,7 @@ class SchemaCache {
 struct BuildContext {
   const std::string& server;
   bool identity_ok;
+  const std::string& foreign;  // not empty: the server is not the accepted one, and none of its tools is used
   std::shared_ptr<const trust::TrustFile> trust;
   std::shared_ptr<const trust::LockFile> lock;
   SchemaCache& schemas;

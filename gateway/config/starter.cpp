@@ -130,11 +130,14 @@ std::string starter_settings(const Starter& starter) {
     out += "  },\n";
   }
   out += access_text(starter);
-  out +=
+  out += fmt::format(
       "\n"
       "  // What we believe of which server, and what is let through.\n"
-      "  \"trust\": \"trust.jsonc\",\n"
-      "  \"policy\": \"policy.jsonc\",\n"
+      "  \"trust\": {},\n"
+      "  \"policy\": {},\n",
+      starter.without_rules ? "{ \"servers\": {} }" : "\"trust.jsonc\"",
+      starter.without_rules ? "{ \"default\": \"ask\" }" : "\"policy.jsonc\"");
+  out +=
       "\n"
       "  \"listen\": { \"address\": \"127.0.0.1\", \"port\": 8720 },   // clients\n"
       "  \"control\": { \"address\": \"127.0.0.1\", \"port\": 8721 },  // people: console, API, metrics\n";

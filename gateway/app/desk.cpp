@@ -1,0 +1,209 @@
+#include "gateway/app/desk.hpp"
+
+#include <fmt/format.h>
+#include <boost/json.hpp>
+
+#include "gateway/app/trust_desk.hpp"
+#include "gateway/calls/people_json.hpp"
+#include "gateway/config/files.hpp"
+#include "schemas/core/canonical.hpp"
+#include "schemas/core/encoding.hpp"
+
+namespace sallyport::gateway {
+namespace bj = boost::json;
+
+namespace {
+
+class NoChannel final : public ClientChannel {
+ public:
+  void notify(std::string_view, std::string_view) override {}
+  [[nodiscard]] bool open() const override { return true; }
+};
+
+std::string_view name_of(ServerState state) {
+  switch (state) {
+    case ServerState::idle:
+      return "idle";
+    case ServerState::starting:
+      return "starting";
+    case ServerState::up:
+      return "up";
+    case ServerState::down:
+      return "down";
+    case ServerState::set_aside:
+      return "set aside";
+  }
+  return "";
+}
+
+}  // namespace
+
+AppDesk::AppDesk(const Settings& settings, calls::Calls& calls, catalogue::Catalogue& catalogue, Servers& servers,
+                 Reload reload)
+    : settings_(settings),
+      calls_(calls),
+      people_(calls),
+      catalogue_(catalogue),
+      servers_(servers),
+      reload_(std::move(reload)) {}
+
+DeskAnswer AppDesk::approvals(Person person, std::string state, std::uint32_t limit) {
+  return people_.approvals(std::move(person), std::move(state), limit);
+}
+DeskAnswer AppDesk::approval(Person person, std::string id) {
+  return people_.approval(std::move(person), std::move(id));
+}
+DeskAnswer AppDesk::approve(Person person, std::string id, std::string shown, std::string reason) {
+  return people_.vote(std::move(person), std::move(id), true, std::move(shown), std::move(reason));
+}
+DeskAnswer AppDesk::deny(Person person, std::string id, std::string reason) {
+  return people_.vote(std::move(person), std::move(id), false, {}, std::move(reason));
+}
+DeskAnswer AppDesk::revoke(Person person, std::string id, std::string reason) {
+  return people_.revoke(std::move(person), std::move(id), std::move(reason));
+}
+DeskAnswer AppDesk::operations(Person person, std::string state, std::uint32_t limit) {
+  return people_.operations(std::move(person), std::move(state), limit);
+}
+DeskAnswer AppDesk::operation(Person person, std::string id) {
+  return people_.operation(std::move(person), std::move(id));
+}
+DeskAnswer AppDesk::resolve(Person person, std::string id, std::string outcome, std::string reason) {
+  return people_.resolve(std::move(person), std::move(id), std::move(outcome), std::move(reason));
+}
+DeskAnswer AppDesk::receipts(Person person, std::string query_json) {
+  return people_.receipts(std::move(person), std::move(query_json));
+}
+DeskAnswer AppDesk::receipt(Person person, std::string id) { return people_.receipt(std::move(person), std::move(id)); }
+DeskAnswer AppDesk::stops(Person person) { return people_.stops(std::move(person)); }
+DeskAnswer AppDesk::stop(Person person, std::string kind, std::string value, std::string tool, std::string reason) {
+  return people_.stop(std::move(person), std::move(kind), std::move(value), std::move(tool), std::move(reason));
+}
+DeskAnswer AppDesk::lift(Person person, std::string id, std::string reason) {
+  return people_.lift(std::move(person), std::move(id), std::move(reason));
+}
+DeskAnswer AppDesk::reload(Person person) { return reload_(std::move(person)); }
+
+DeskAnswer AppDesk::status(Person person) {
+  if (person.roles == 0) co_return fail(ErrorCode::forbidden, "this needs a role");
+  const auto snapshot = catalogue_.current();
+  bj::array servers;
+  for (const ServerStatus& status : servers_.status()) {
+    bj::object entry{{"id", status.id}, {"state", name_of(status.state)}};
+    std::string reason = status.reason;
+    if (const auto view = snapshot->servers.find(status.id); view != snapshot->servers.end()) {
+      entry["tools"] = view->second.tools.size();
+      if (reason.empty()) reason = view->second.problem;
+    }
+    if (!reason.empty()) entry["reason"] = visible(reason);
+    servers.emplace_back(std::move(entry));
+  }
+  std::size_t waiting = 0, unknown = 0, stops = 0;
+  auto read = co_await calls_.store().read([&](Tx& tx) -> Status {
+    waiting = tx.approvals("pending", 10'000).size();
+    OperationFilter filter;
+    filter.states = {OperationState::unknown, OperationState::reconciling};
+    filter.limit = 10'000;
+    unknown = tx.operations(filter).size();
+    stops = tx.stops(true).size();
+    return {};
+  });
+  if (!read) co_return fail(read.error());
+  bj::object out{{"boundary", calls_.options().identity.boundary},
+                 {"callsInFlight", calls_.in_flight()},
+                 {"log", calls_.store().log_id()},
+                 {"policy", snapshot->policy_digest},
+                 {"servers", std::move(servers)},
+                 {"stops", stops},
+                 {"storeHealthy", calls_.store().healthy()},
+                 {"trust", snapshot->trust_digest},
+                 {"unknownOperations", unknown},
+                 {"version", calls_.options().identity.version},
+                 {"waitingApprovals", waiting}};
+  co_return json::canonical(bj::value(std::move(out)));
+}
+
+DeskAnswer AppDesk::tools(Person person) {
+  if (person.roles == 0) co_return fail(ErrorCode::forbidden, "this needs a role");
+  co_return tools_json(*catalogue_.current());
+}
+
+DeskAnswer AppDesk::explain(Person person, std::string call_json) {
+  if (auto allowed = calls::may_read(person); !allowed) co_return fail(allowed.error());
+  auto asked = json::Document::parse(std::move(call_json));
+  if (!asked) co_return fail(asked.error());
+  const auto member = [&](std::string_view name) {
+    const json::Value value = asked->root().find(name);
+    return value && value.is_string() ? value.string() : std::string();
+  };
+  const json::Value arguments = asked->root().find("arguments");
+  const std::string principal = member("principal").empty() ? person.id : member("principal");
+  co_return explain_on(catalogue_.current(), settings_, principal, member("server"), member("tool"),
+                       arguments ? std::string(arguments.raw()) : std::string(), calls_.context());
+}
+
+DeskAnswer AppDesk::call(Person person, std::string server, std::string tool, std::string arguments_raw) {
+  if (!person.has(Role::operator_) && !person.has(Role::approver)) {
+    co_return fail(ErrorCode::forbidden, fmt::format("`{}` has neither the role approver nor operator", person.id));
+  }
+  auto params = calls::call_params(tool, arguments_raw);
+  if (!params) co_return fail(params.error());
+  auto client = std::make_shared<ClientContext>();
+  client->principal = Principal{person.id, person.groups, person.id, false};
+  client->mount.server = std::move(server);
+  client->session = "cli:" + person.id;
+  client->run = calls_.entropy().id("run", calls_.clock().now());
+  client->transport = "control";
+  client->boundary = calls_.options().identity.boundary;
+  client->protocol_version = mcp::kLegacyVersions.front();
+  client->hold = Millis(0);  // whoever sits at a terminal is told at once that it waits
+  NoChannel channel;
+  Inbound inbound;
+  inbound.client = std::move(client);
+  inbound.document = *params;
+  inbound.params = inbound.document->root();
+  inbound.method = "tools/call";
+  inbound.channel = &channel;
+  inbound.cancel = std::make_shared<Cancel>();
+  inbound.received = calls_.clock().now();
+  Answer answer = co_await calls_.tools_call(std::move(inbound));
+  if (answer.delivered) answer.delivered(true);
+  if (answer.error) co_return fail(ErrorCode::invalid, answer.error->message);
+  co_return std::move(answer.result);
+}
+
+DeskAnswer AppDesk::trust_review(Person person, std::string server, std::string tool) {
+  if (auto allowed = calls::may_read(person); !allowed) co_return fail(allowed.error());
+  co_await catalogue_.ready(Deadline::after(std::chrono::seconds(20)));
+  co_return review(*catalogue_.current(), servers_, server, tool).json;
+}
+
+DeskAnswer AppDesk::trust_accept(Person person, std::string server, std::string tool, std::string review_digest) {
+  if (auto allowed = calls::must_have(person, Role::operator_); !allowed) co_return fail(allowed.error());
+  const auto snapshot = catalogue_.current();
+  if (review(*snapshot, servers_, server, tool).digest != review_digest) {
+    co_return fail(ErrorCode::conflict, "what the servers offer is not what was reviewed; look again");
+  }
+  auto accepted = gateway::accept(*snapshot, servers_, server, tool, person.id, calls_.clock().now());
+  if (!accepted) co_return fail(accepted.error());
+  if (auto written = atomic_write(settings_.lock_file, trust::print(accepted->lock), 0644); !written)
+    co_return fail(written.error());
+  trust::ReceiptBody body = calls_.receipt(trust::ReceiptKind::definition);
+  body.server_id = server;
+  body.tool = tool;
+  body.event = trust::EventRecord{"accepted", person.id, {}, server.empty() ? "all" : server, {}, review_digest, {}};
+  auto recorded = co_await calls_.store().commit(Durability::power, [&](Tx& tx) -> Status {
+    auto appended = tx.append(body);
+    if (!appended) return fail(appended.error());
+    return {};
+  });
+  if (!recorded) co_return fail(recorded.error());
+  auto reloaded = co_await reload_(person);
+  if (!reloaded) co_return fail(reloaded.error());
+  bj::array names, left_out;
+  for (const auto& name : accepted->accepted) names.emplace_back(visible(name));
+  for (const auto& why : accepted->left_out) left_out.emplace_back(visible(why));
+  co_return json::canonical(bj::value(bj::object{{"accepted", std::move(names)}, {"leftOut", std::move(left_out)}}));
+}
+
+}  // namespace sallyport::gateway

@@ -1,0 +1,60 @@
+// The Desk of a running owner: people's acts go to calls/, what is in force to the catalogue and the files.
+#pragma once
+
+#include <functional>
+
+#include "gateway/app/rules.hpp"
+#include "gateway/calls/people.hpp"
+#include "gateway/catalogue/catalogue.hpp"
+#include "gateway/ports/desk.hpp"
+
+namespace sallyport::gateway {
+
+class AppDesk final : public Desk {
+ public:
+  // `settings`: for principals and the lock's file; `reload`: reads the files again and puts them in force.
+  using Reload = std::function<DeskAnswer(Person)>;
+  AppDesk(const Settings& settings, calls::Calls& calls, catalogue::Catalogue& catalogue, Servers& servers,
+          Reload reload);
+
+  DeskAnswer approvals(Person person, std::string state, std::uint32_t limit) override;
+  DeskAnswer approval(Person person, std::string id) override;
+  DeskAnswer approve(Person person, std::string id, std::string shown, std::string reason) override;
+  DeskAnswer deny(Person person, std::string id, std::string reason) override;
+  DeskAnswer revoke(Person person, std::string id, std::string reason) override;
+  DeskAnswer operations(Person person, std::string state, std::uint32_t limit) override;
+  DeskAnswer operation(Person person, std::string id) override;
+  DeskAnswer resolve(Person person, std::string id, std::string outcome, std::string reason) override;
+  DeskAnswer receipts(Person person, std::string query_json) override;
+  DeskAnswer receipt(Person person, std::string id) override;
+  DeskAnswer stops(Person person) override;
+  DeskAnswer stop(Person person, std::string kind, std::string value, std::string tool, std::string reason) override;
+  DeskAnswer lift(Person person, std::string id, std::string reason) override;
+  DeskAnswer status(Person person) override;
+  DeskAnswer tools(Person person) override;
+  DeskAnswer explain(Person person, std::string call_json) override;
+  DeskAnswer call(Person person, std::string server, std::string tool, std::string arguments_raw) override;
+  DeskAnswer trust_review(Person person, std::string server, std::string tool) override;
+  DeskAnswer trust_accept(Person person, std::string server, std::string tool, std::string review_digest) override;
+  DeskAnswer reload(Person person) override;
+
+ private:
+  const Settings& settings_;
+  calls::Calls& calls_;
+  calls::People people_;
+  catalogue::Catalogue& catalogue_;
+  Servers& servers_;
+  Reload reload_;
+};
+
+// What `tools` prints: every tool of every server, declared / assigned / effective, and its state.
+[[nodiscard]] std::string tools_json(const Snapshot& snapshot);
+// What `explain` prints: the verdict and every rule, matched or why not.
+[[nodiscard]] std::string explanation_json(const calls::Call& call);
+// The same for a made-up call; runs nothing, records nothing.
+[[nodiscard]] std::string explain_on(std::shared_ptr<const Snapshot> snapshot, const Settings& settings,
+                                     const std::string& principal, const std::string& server, const std::string& tool,
+                                     const std::string& arguments_raw,
+                                     const calls::Context& context = calls::QuietContext());
+
+}  // namespace sallyport::gateway

@@ -1,0 +1,134 @@
+// What `tools` and `explain` print, as JSON (docs/control-api.md).
+#include <boost/json.hpp>
+
+#include "gateway/app/desk.hpp"
+#include "policy/evaluate/explain.hpp"
+#include "schemas/core/canonical.hpp"
+#include "schemas/core/encoding.hpp"
+
+namespace sallyport::gateway {
+namespace bj = boost::json;
+
+namespace {
+
+std::string_view word(ToolState state) {
+  switch (state) {
+    case ToolState::unpinned:
+      return "not accepted";
+    case ToolState::pinned:
+      return "accepted";
+    case ToolState::drifted:
+      return "changed";
+    case ToolState::quarantined:
+      return "quarantined";
+  }
+  return "";
+}
+
+bj::object effect_json(const EffectView& view) {
+  bj::object declared;
+  if (view.declared.read_only) declared["readOnlyHint"] = *view.declared.read_only;
+  if (view.declared.destructive) declared["destructiveHint"] = *view.declared.destructive;
+  if (view.declared.idempotent) declared["idempotentHint"] = *view.declared.idempotent;
+  if (view.declared.open_world) declared["openWorldHint"] = *view.declared.open_world;
+  bj::array labels;
+  for (const auto& label : view.effective.labels) labels.emplace_back(label);
+  bj::object out{{"declared", std::move(declared)},
+                 {"effective", bj::object{{"category", to_string(view.effective.category)},
+                                          {"destructive", view.effective.destructive},
+                                          {"labels", std::move(labels)},
+                                          {"repeat", to_string(view.effective.repeat)}}},
+                 {"source", to_string(view.source)}};
+  if (view.assigned) out["assigned"] = to_string(*view.assigned);
+  return out;
+}
+
+// The facts that `explain` of policy wants, of a call that was judged already.
+CallFacts facts_of(const calls::Call& call) {
+  const calls::Judgement& judged = call.judged;
+  CallFacts facts;
+  facts.principal = &call.request.client->principal;
+  facts.server = judged.tool->ref.server;
+  facts.tool = judged.tool->ref.tool;
+  facts.effect = judged.effect.effective;
+  facts.pinned = judged.tool->state == ToolState::pinned;
+  facts.arguments = call.request.arguments;
+  if (judged.tool->contract) facts.paths = judged.tool->contract->paths;
+  facts.input_schema = judged.tool->input->document().root();
+  return facts;
+}
+
+}  // namespace
+
+std::string tools_json(const Snapshot& snapshot) {
+  bj::array tools;
+  for (const auto& [id, server] : snapshot.servers) {
+    for (const auto& [name, tool] : server.tools) {
+      bj::object entry{{"effect", effect_json(tool->effect)},
+                       {"exposed", tool->exposed},
+                       {"server", id},
+                       {"state", word(tool->state)},
+                       {"tool", visible(name)}};
+      if (!tool->quarantine_reason.empty()) entry["reason"] = visible(tool->quarantine_reason);
+      if (!tool->output_note.empty()) entry["note"] = visible(tool->output_note);
+      if (tool->contract) entry["contract"] = tool->contract->name;
+      tools.emplace_back(std::move(entry));
+    }
+  }
+  bj::array problems;
+  for (const auto& [id, server] : snapshot.servers) {
+    if (!server.problem.empty()) problems.emplace_back(bj::object{{"reason", visible(server.problem)}, {"server", id}});
+  }
+  return json::canonical(bj::value(bj::object{{"problems", std::move(problems)}, {"tools", std::move(tools)}}));
+}
+
+std::string explanation_json(const calls::Call& call) {
+  const calls::Judgement& judged = call.judged;
+  bj::array reasons;
+  for (const auto& refusal : judged.refusals) {
+    reasons.emplace_back(bj::object{{"code", to_string(refusal.code)}, {"message", visible(refusal.sentence)}});
+  }
+  const Verdict verdict = judged.refusals.empty() ? judged.decision.verdict : Verdict::deny;
+  bj::object out{{"reasons", std::move(reasons)}, {"verdict", to_string(verdict)}};
+  if (judged.tool && judged.tool->input) {
+    const policy::Explanation explanation = policy::explain(*judged.snapshot->policy, facts_of(call));
+    bj::array rules;
+    for (const policy::RuleLine& line : explanation.rules) {
+      bj::object entry{
+          {"id", line.id}, {"kind", to_string(line.kind)}, {"matched", line.matched}, {"words", visible(line.words)}};
+      if (line.matched) entry["verdict"] = to_string(line.verdict);
+      if (line.has_pointer) entry["pointer"] = line.pointer;
+      rules.emplace_back(std::move(entry));
+    }
+    bj::array notes;
+    for (const auto& note : explanation.notes) notes.emplace_back(visible(note));
+    out["rules"] = std::move(rules);
+    out["notes"] = std::move(notes);
+    out["server"] = judged.tool->ref.server;
+    out["tool"] = visible(judged.tool->ref.tool);
+    out["state"] = word(judged.tool->state);
+    out["effect"] = effect_json(judged.effect);
+    out["scope"] = visible(judged.scope.name());
+    out["text"] = policy::to_text(explanation);
+  }
+  return json::canonical(bj::value(std::move(out)));
+}
+
+std::string explain_on(std::shared_ptr<const Snapshot> snapshot, const Settings& settings, const std::string& principal,
+                       const std::string& server, const std::string& tool, const std::string& arguments_raw,
+                       const calls::Context& context) {
+  auto params = calls::call_params(tool, arguments_raw);
+  if (!params)
+    return json::canonical(bj::value(bj::object{
+        {"reasons", bj::array{bj::object{{"code", "ARGUMENTS_INVALID"}, {"message", params.error().message}}}},
+        {"verdict", "deny"}}));
+  auto client = std::make_shared<ClientContext>();
+  client->principal.id = principal.empty() ? "client:local" : principal;
+  for (const ClientSettings& known : settings.clients) {
+    if (known.id == client->principal.id) client->principal = Principal{known.id, known.groups, known.owner, false};
+  }
+  client->mount.server = server;
+  return explanation_json(calls::rehearse(std::move(client), std::move(*params), std::move(snapshot), context));
+}
+
+}  // namespace sallyport::gateway

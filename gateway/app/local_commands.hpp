@@ -1,0 +1,22 @@
+// The verbs that the control side cannot do: they start the owner, bridge to it, or work without one
+// (gateway/cli/commands.hpp lists the others). Each returns the exit code.
+#pragma once
+
+#include "gateway/cli/command_line.hpp"
+#include "gateway/cli/terminal.hpp"
+
+namespace sallyport::gateway {
+
+[[nodiscard]] int serve_command(const cli::Invocation& invocation, cli::Terminal& terminal);
+[[nodiscard]] int bridge_command(const cli::Invocation& invocation, cli::Terminal& terminal);  // stdio and wrap
+[[nodiscard]] int check_command(const cli::Invocation& invocation, cli::Terminal& terminal);
+[[nodiscard]] int init_command(const cli::Invocation& invocation, cli::Terminal& terminal);
+[[nodiscard]] int policy_test_command(const cli::Invocation& invocation, cli::Terminal& terminal);
+[[nodiscard]] int receipts_command(const cli::Invocation& invocation, cli::Terminal& terminal);  // verify, export, key
+[[nodiscard]] int token_new_command(const cli::Invocation& invocation, cli::Terminal& terminal);
+// tools, trust and explain without an owner: the servers are started here, or (--offline) the lock is read.
+[[nodiscard]] int tools_command(const cli::Invocation& invocation, cli::Terminal& terminal);
+[[nodiscard]] int trust_command(const cli::Invocation& invocation, cli::Terminal& terminal);
+[[nodiscard]] int explain_command(const cli::Invocation& invocation, cli::Terminal& terminal);
+
+}  // namespace sallyport::gateway

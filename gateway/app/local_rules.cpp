@@ -1,0 +1,184 @@
+// `check`, `policy test`, `tools`, `trust` and `explain` where no owner runs.
+#include <fmt/format.h>
+#include <boost/json.hpp>
+
+#include "gateway/app/desk.hpp"
+#include "gateway/app/local_commands.hpp"
+#include "gateway/app/probe.hpp"
+#include "gateway/app/rules.hpp"
+#include "gateway/app/trust_desk.hpp"
+#include "gateway/cli/commands.hpp"
+#include "gateway/cli/render.hpp"
+#include "gateway/storage/state_folder.hpp"
+#include "schemas/core/canonical.hpp"
+#include "schemas/core/encoding.hpp"
+
+namespace sallyport::gateway {
+namespace bj = boost::json;
+
+namespace {
+
+struct Loaded {
+  std::optional<LoadedConfig> config;
+  int exit_code = cli::kCouldNot;
+};
+
+// The files, or a complaint that names all their faults.
+Loaded load(const cli::Invocation& invocation, cli::Terminal& terminal) {
+  auto request = settings_request(invocation);
+  if (!request)
+    return {std::nullopt, cli::complain(terminal, request.error().message,
+                                        "write one with `sallyport init FILE…`, or name it with --config")};
+  const SystemFiles files;
+  LoadedConfig config = load_config(*request, process_environment(), files);
+  if (config.settings && config.book) return {std::move(config), cli::kYes};
+  terminal.err(cli::render_faults(config.faults));
+  return {std::nullopt, cli::kCouldNot};
+}
+
+void look_at(const cli::Invocation& invocation, const LoadedConfig& config, const Look& look) {
+  if (invocation.offline) {
+    probe_offline(*config.settings, rules_of(*config.book), look);
+  } else {
+    probe(*config.settings, rules_of(*config.book), look);
+  }
+}
+
+void print(const cli::Invocation& invocation, cli::Terminal& terminal, const std::string& json,
+           const std::string& text) {
+  terminal.out(invocation.json ? json + "\n" : text);
+}
+
+// A server that cannot be used is a fault of the surroundings: named, and a `no` of check.
+void server_faults(const Snapshot& snapshot, Faults& faults) {
+  for (const auto& [id, server] : snapshot.servers) {
+    Fault fault;
+    fault.level = Fault::Level::error;
+    fault.position.line = 0;
+    if (!server.problem.empty()) {
+      fault.message = fmt::format("server `{}`: {}", id, server.problem);
+      faults.push_back(fault);
+    }
+    for (const auto& [name, tool] : server.tools) {
+      if (tool->state != ToolState::quarantined && tool->state != ToolState::drifted) continue;
+      fault.level = Fault::Level::warning;
+      fault.message = fmt::format("server `{}`, tool `{}`: {}", id, name,
+                                  tool->state == ToolState::drifted
+                                      ? "its definition has changed since it was accepted; see `sallyport trust diff`"
+                                      : tool->quarantine_reason);
+      faults.push_back(fault);
+    }
+  }
+}
+
+}  // namespace
+
+int check_command(const cli::Invocation& invocation, cli::Terminal& terminal) {
+  auto request = settings_request(invocation);
+  if (!request)
+    return cli::complain(terminal, request.error().message,
+                         "write one with `sallyport init FILE…`, or name it with --config");
+  const SystemFiles files;
+  LoadedConfig config = load_config(*request, process_environment(), files, CheckOptions{.strict = true});
+  if (config.settings && config.book && !invocation.offline) {
+    probe(*config.settings, rules_of(*config.book),
+          [&](auto snapshot, const Servers&) { server_faults(*snapshot, config.faults); });
+  }
+  if (invocation.json) {
+    terminal.out(cli::faults_json(config.faults));
+  } else if (!config.faults.empty()) {
+    terminal.out(cli::render_faults(config.faults));
+  }
+  const bool good = config.ok() && !has_errors(config.faults);
+  if (good && !invocation.json) terminal.out("The config is good.\n");
+  return good ? cli::kYes : cli::kNo;
+}
+
+int policy_test_command(const cli::Invocation& invocation, cli::Terminal& terminal) {
+  auto [config, code] = load(invocation, terminal);
+  if (!config) return code;
+  const VocabularyOwner words(*config->settings, *config->book->trust, *config->book->lock);
+  std::size_t failed = 0, skipped = 0, passed = 0;
+  bj::array list;
+  std::string text;
+  for (const policy::TestResult& test : policy::run_tests(*config->book->policy, words.vocabulary())) {
+    using Outcome = policy::TestResult::Outcome;
+    const char* word = test.outcome == Outcome::passed   ? "passed"
+                       : test.outcome == Outcome::failed ? "failed"
+                                                         : "skipped";
+    (test.outcome == Outcome::passed ? passed : test.outcome == Outcome::failed ? failed : skipped) += 1;
+    list.emplace_back(bj::object{{"name", visible(test.name)}, {"outcome", word}, {"words", visible(test.words)}});
+    text += fmt::format("{:8}{}{}\n", word, visible(test.name), test.words.empty() ? "" : ": " + visible(test.words));
+  }
+  text += fmt::format("{} passed, {} failed, {} skipped\n", passed, failed, skipped);
+  print(invocation, terminal,
+        json::canonical(bj::value(
+            bj::object{{"failed", failed}, {"passed", passed}, {"skipped", skipped}, {"tests", std::move(list)}})),
+        text);
+  return failed == 0 ? cli::kYes : cli::kNo;
+}
+
+int tools_command(const cli::Invocation& invocation, cli::Terminal& terminal) {
+  auto [config, code] = load(invocation, terminal);
+  if (!config) return code;
+  look_at(invocation, *config, [&](auto snapshot, const Servers&) {
+    const std::string json = tools_json(*snapshot);
+    print(invocation, terminal, json, cli::render_tools(json, invocation.server));
+  });
+  return cli::kYes;
+}
+
+int explain_command(const cli::Invocation& invocation, cli::Terminal& terminal) {
+  auto [config, code] = load(invocation, terminal);
+  if (!config) return code;
+  auto arguments = cli::read_arguments(invocation.arguments, terminal);
+  if (!arguments) return cli::complain(terminal, arguments.error().message);
+  code = cli::kCouldNot;
+  look_at(invocation, *config, [&](auto snapshot, const Servers&) {
+    const std::string json = explain_on(std::move(snapshot), *config->settings, invocation.principal, invocation.server,
+                                        invocation.tool, *arguments);
+    print(invocation, terminal, json, cli::render_explanation(json));
+    code = json.find("\"verdict\":\"allow\"") != std::string::npos ? cli::kYes : cli::kNo;
+  });
+  return code;
+}
+
+// Without an owner, whoever may write the lock may accept (design section 4).
+int trust_command(const cli::Invocation& invocation, cli::Terminal& terminal) {
+  auto [config, code] = load(invocation, terminal);
+  if (!config) return code;
+  code = cli::kYes;
+  look_at(invocation, *config, [&](auto snapshot, const Servers& servers) {
+    const TrustReview found = review(*snapshot, servers, invocation.server, invocation.tool);
+    const bool accepting = invocation.command == cli::Command::trust_accept;
+    if (!accepting) {
+      print(invocation, terminal, found.json,
+            cli::render_trust_review(found.json, invocation.command == cli::Command::trust_show));
+      if (invocation.command == cli::Command::trust_diff) code = found.open == 0 ? cli::kYes : cli::kNo;
+      return;
+    }
+    if (!invocation.json) terminal.err(cli::render_trust_review(found.json));
+    if (!invocation.yes && !cli::confirm(terminal, "Accept these definitions?")) {
+      code = cli::kNo;
+      return;
+    }
+    auto accepted = accept(*snapshot, servers, invocation.server, invocation.tool, {}, system_clock().now());
+    if (!accepted) {
+      code = cli::complain(terminal, accepted.error().message);
+      return;
+    }
+    if (auto written = atomic_write(config->settings->lock_file, trust::print(accepted->lock), 0644); !written) {
+      code = cli::complain(terminal, written.error().message);
+      return;
+    }
+    bj::array names, left_out;
+    for (const auto& name : accepted->accepted) names.emplace_back(visible(name));
+    for (const auto& why : accepted->left_out) left_out.emplace_back(visible(why));
+    const std::string json =
+        json::canonical(bj::value(bj::object{{"accepted", std::move(names)}, {"leftOut", std::move(left_out)}}));
+    print(invocation, terminal, json, cli::render_accepted(json));
+  });
+  return code;
+}
+
+}  // namespace sallyport::gateway

@@ -1,0 +1,484 @@
+#include "gateway/app/owner.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/json.hpp>
+#include <csignal>
+#include <cstdio>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "gateway/app/credentials.hpp"
+#include "gateway/app/desk.hpp"
+#include "gateway/app/front.hpp"
+#include "gateway/app/rules.hpp"
+#include "gateway/base/log.hpp"
+#include "gateway/base/workers.hpp"
+#include "gateway/clients/http_front.hpp"
+#include "gateway/clients/sessions.hpp"
+#include "gateway/clients/stdio_front.hpp"
+#include "gateway/control/control_server.hpp"
+#include "gateway/net/listener.hpp"
+#include "gateway/servers/server_pool.hpp"
+#include "gateway/storage/sqlite_store.hpp"
+#include "policy/evaluate/compare.hpp"
+#include "schemas/core/canonical.hpp"
+#include "schemas/core/encoding.hpp"
+
+namespace sallyport::gateway {
+namespace {
+
+constexpr auto kDrain = std::chrono::seconds(10);
+constexpr auto kSweep = std::chrono::seconds(5);
+constexpr auto kStoreSweep = std::chrono::minutes(10);
+
+void say(const std::string& line) { std::fprintf(stderr, "sallyport: %s\n", line.c_str()); }
+
+// Everything of a running owner. Members are destroyed in reverse: fronts first, the store and its folder last.
+class Running final : private ServerEvents, private Readiness {
+ public:
+  explicit Running(OwnerOptions options) : options_(std::move(options)), loop_(io_.get_executor()), tasks_(loop_) {}
+
+  int run() {
+    int code = 2;
+    asio::co_spawn(io_, start_and_serve(), [&](std::exception_ptr error, int result) {
+      code = result;
+      if (error) {
+        try {
+          std::rethrow_exception(error);
+        } catch (const std::exception& e) {
+          say(std::string("broke: ") + e.what());
+        }
+        code = 2;
+      }
+      io_.stop();
+    });
+    io_.run();
+    return code;
+  }
+
+ private:
+  asio::awaitable<int> start_and_serve() {
+    auto started = co_await start();
+    if (!started) {
+      say(started.error().message);
+      co_return 2;
+    }
+    co_await wait_for_end();
+    const bool clean = co_await stop();
+    co_return clean ? 0 : 1;
+  }
+
+  asio::awaitable<Status> start() {
+    LoadedConfig config = load_config(options_.request, process_environment(), files_);
+    for (const Fault& fault : config.faults) std::fprintf(stderr, "%s\n", to_text(fault).c_str());
+    if (!config.ok()) co_return fail(ErrorCode::invalid, "the config has faults; nothing was started");
+    settings_ = std::move(*config.settings);
+    book_ = std::move(*config.book);
+
+    auto folder = StateFolder::own(settings_.state_dir, options_.command, system_entropy());
+    if (!folder) co_return fail(folder.error());
+    folder_.emplace(std::move(*folder));
+    StoreOptions store_options;
+    store_options.folder = &*folder_;
+    auto store = open_store(store_options, loop_, system_clock(), system_entropy());
+    if (!store) co_return fail(store.error());
+    store_ = std::move(*store);
+
+    auto own = co_await own_credentials(settings_, *store_, system_entropy());
+    if (!own) co_return fail(own.error());
+    own_ = std::move(*own);
+    make_middle();
+    auto recovered = co_await calls_->recover();
+    if (!recovered) co_return fail_in("operations of the last run could not be settled", recovered.error());
+    auto noted = co_await note_start();
+    if (!noted) co_return fail_in("the start could not be recorded", noted.error());
+    make_fronts();
+    auto listening = listen();
+    if (!listening) co_return listening;
+    catalogue_->discover_all();
+    tasks_.spawn("sweep", sweep_forever());
+    tell_started();
+    co_return Status{};
+  }
+
+  std::vector<Person> people() const {
+    std::vector<Person> out;
+    for (const PersonSettings& person : settings_.people) out.push_back(person.person);
+    if (own_.owner) out.push_back(own_.owner->person);
+    return out;
+  }
+
+  void make_middle() {
+    pool_ = make_server_pool(loop_, settings_.servers, settings_.limits, *this, workers_, system_clock(),
+                             system_entropy(), SALLYPORT_VERSION);
+    std::vector<std::string> ids;
+    for (const auto& [id, server] : settings_.servers) {
+      if (!server.disabled) ids.push_back(id);
+    }
+    catalogue_ = std::make_unique<catalogue::Catalogue>(loop_, *pool_, std::move(ids), rules_of(book_));
+    calls::CallsOptions calls_options;
+    calls_options.identity = {SALLYPORT_VERSION, to_hex(system_entropy().token(3)).substr(0, 6), options_.boundary};
+    calls_options.limits = settings_.limits;
+    calls_options.people = people();
+    for (const auto& [id, server] : settings_.servers) calls_options.server_timeout[id] = server.timeout;
+    calls_options.on_ask = [this](const std::string& id) {
+      if (control_) control_->approval_changed(id);
+    };
+    calls_ = std::make_unique<calls::Calls>(loop_, std::move(calls_options), *store_, *pool_, *catalogue_, *catalogue_,
+                                            system_clock(), system_entropy(), metrics_);
+    catalogue_->on_change(
+        [this](const std::vector<catalogue::DefinitionChange>& changes) { definitions_changed(changes); });
+    front_ = std::make_unique<AppFront>(*calls_, *catalogue_);
+    desk_ = std::make_unique<AppDesk>(settings_, *calls_, *catalogue_, *pool_,
+                                      [this](Person person) { return reload(std::move(person)); });
+  }
+
+  void make_fronts() {
+    SessionsOptions session_options;
+    session_options.version = SALLYPORT_VERSION;
+    session_options.boundary = options_.boundary;
+    session_options.limits = settings_.limits;
+    session_options.on_count = [this](std::size_t count) {
+      metrics_.sessions(static_cast<std::int64_t>(count));
+      last_client_ = Deadline::Clock::now();
+    };
+    sessions_ =
+        std::make_unique<Sessions>(loop_, *front_, system_clock(), system_entropy(), std::move(session_options));
+    const auto authenticator = std::make_shared<const Authenticator>(settings_, own_.client);
+    const auto knows = [this](std::string_view id) {
+      const auto it = settings_.servers.find(std::string(id));
+      return it != settings_.servers.end() && !it->second.disabled;
+    };
+    HttpFrontOptions http;
+    http.listen = settings_.listen;
+    http.limits = settings_.limits;
+    http.knows_server = knows;
+    http_front_ = std::make_unique<HttpFront>(loop_, *sessions_, authenticator, std::move(http));
+    StdioFrontOptions stdio;
+    stdio.limits = settings_.limits;
+    stdio.knows_server = knows;
+    stdio_front_ = std::make_unique<StdioFront>(loop_, *sessions_, authenticator, std::move(stdio));
+    std::vector<PersonSettings> persons = settings_.people;
+    if (own_.owner) persons.push_back(*own_.owner);
+    std::vector<ClientSettings> clients = settings_.clients;
+    if (own_.client) clients.push_back(*own_.client);
+    ControlOptions control;
+    control.listen = settings_.control;
+    control_ = std::make_unique<ControlServer>(loop_, std::make_shared<const PeopleBook>(persons, clients), *desk_,
+                                               static_cast<const Readiness&>(*this), metrics_, std::move(control));
+  }
+
+  Status listen_tcp(const ListenSettings& settings, const char* name, Listener::OnAccept on_accept) {
+    ListenOptions listen_options;
+    listen_options.name = name;
+    if (!settings.certificate.empty()) {
+      auto tls = TlsServerContext::load(settings.certificate, settings.key);
+      if (!tls) return fail_in(name, tls.error());
+      listen_options.tls = std::move(*tls);
+    }
+    auto listener = Listener::tcp(loop_, settings.address, settings.port, std::move(listen_options));
+    if (!listener) return fail_in(name, listener.error());
+    (*listener)->start(std::move(on_accept));
+    listeners_.push_back(std::move(*listener));
+    return {};
+  }
+
+  Status listen_unix(const char* file, Listener::OnAccept on_accept) {
+    ListenOptions listen_options;
+    listen_options.name = file;
+    auto listener = Listener::unix_socket(loop_, folder_->file(file), std::move(listen_options));
+    if (!listener) return fail_in(file, listener.error());
+    (*listener)->start(std::move(on_accept));
+    listeners_.push_back(std::move(*listener));
+    return {};
+  }
+
+  Status listen() {
+    const auto to_http = [this](std::unique_ptr<ByteStream> stream) { http_front_->accept(std::move(stream)); };
+    const auto to_control = [this](std::unique_ptr<ByteStream> stream) { control_->accept(std::move(stream)); };
+    const auto to_stdio = [this](std::unique_ptr<ByteStream> stream) { stdio_front_->accept(std::move(stream)); };
+    // The sockets first: whoever finds them finds a gateway that answers.
+    if (auto status = listen_unix("control.sock", to_control); !status) return status;
+    if (auto status = listen_unix("client.sock", to_stdio); !status) return status;
+    if (!options_.tcp) return {};
+    if (settings_.listen.enabled) {
+      if (auto status = listen_tcp(settings_.listen, "listen", to_http); !status) return status;
+      client_address_ = listeners_.back()->address();
+    }
+    if (settings_.control.enabled) {
+      if (auto status = listen_tcp(settings_.control, "control", to_control); !status) return status;
+      control_address_ = listeners_.back()->address();
+    }
+    return {};
+  }
+
+  void tell_started() const {
+    for (const auto& line : own_.told) say(line);
+    if (!client_address_.empty()) {
+      say(fmt::format("clients: http{}://{}/mcp", settings_.listen.certificate.empty() ? "" : "s", client_address_));
+    }
+    if (!control_address_.empty())
+      say(fmt::format("people: http{}://{}/", settings_.control.certificate.empty() ? "" : "s", control_address_));
+    log::info("started", {{"version", SALLYPORT_VERSION},
+                          {"state", settings_.state_dir},
+                          {"boundary", options_.boundary},
+                          {"log", store_->log_id()}});
+  }
+
+  asio::awaitable<Status> append(trust::ReceiptBody body) {
+    auto stored = co_await store_->commit(Durability::power, [&](Tx& tx) -> Status {
+      auto appended = tx.append(body);
+      if (!appended) return fail(appended.error());
+      return {};
+    });
+    co_return stored;
+  }
+
+  asio::awaitable<Status> note_start() {
+    trust::ReceiptBody started = calls_->receipt(trust::ReceiptKind::start);
+    started.event = trust::EventRecord{"started", {}, {}, {}, {}, {}, {}};
+    started.decision.reset();
+    auto noted = co_await append(std::move(started));
+    if (!noted) co_return noted;
+    auto loaded = co_await note_policy("loaded", {}, {});
+    co_return loaded;
+  }
+
+  asio::awaitable<Status> note_policy(std::string action, std::string by, std::string before) {
+    trust::ReceiptBody body = calls_->receipt(trust::ReceiptKind::policy);
+    body.event = trust::EventRecord{std::move(action),
+                                    std::move(by),
+                                    {},
+                                    {},
+                                    std::move(before),
+                                    book_.policy_digest,
+                                    {{"trust", book_.trust_digest}}};
+    auto noted = co_await append(std::move(body));
+    co_return noted;
+  }
+
+  void definitions_changed(const std::vector<catalogue::DefinitionChange>& changes) {
+    if (sessions_) {
+      std::set<std::string> servers;
+      for (const auto& change : changes) servers.insert(change.tool.server);
+      for (const auto& server : servers) sessions_->changed("notifications/tools/list_changed", server);
+    }
+    calls_->configuration_changed();
+    for (const auto& change : changes) {
+      const bool drifted = change.after && change.after->state == ToolState::drifted;
+      const bool quarantined = change.after && change.after->state == ToolState::quarantined;
+      if (!change.before && !drifted && !quarantined) continue;  // first seen, as expected
+      trust::ReceiptBody body = calls_->receipt(trust::ReceiptKind::definition);
+      body.server_id = change.tool.server;
+      body.tool = change.tool.tool;
+      body.event = trust::EventRecord{!change.after ? "gone"
+                                      : drifted     ? "drifted"
+                                      : quarantined ? "quarantined"
+                                                    : "changed",
+                                      {},
+                                      change.after ? change.after->quarantine_reason : std::string(),
+                                      {},
+                                      change.before ? change.before->current_digest : std::string(),
+                                      change.after ? change.after->current_digest : std::string(),
+                                      {}};
+      store_->post([body](Tx& tx) -> Status {
+        auto appended = tx.append(body);
+        if (!appended) return fail(appended.error());
+        return {};
+      });
+    }
+  }
+
+  // Reads the files again. What may loosen wants an operator; a bad file leaves what is in force.
+  DeskAnswer reload(Person person) {
+    if (!person.has(Role::operator_))
+      co_return fail(ErrorCode::forbidden, fmt::format("`{}` does not have the role operator", person.id));
+    auto done = co_await reload_files(person.id, true);
+    co_return done;
+  }
+
+  DeskAnswer reload_files(std::string by, bool may_loosen) {
+    LoadedConfig config;
+    const OwnerOptions& options = options_;
+    co_await workers_.run([&] { config = load_config(options.request, process_environment(), files_); });
+    boost::json::array faults;
+    for (const Fault& fault : config.faults) faults.emplace_back(to_text(fault));
+    if (!config.settings || !config.book) {
+      log::warning("reload.refused", {{"faults", config.faults.size()}});
+      std::string all;
+      for (const Fault& fault : config.faults) {
+        if (fault.level == Fault::Level::error) all += (all.empty() ? "" : "; ") + to_text(fault);
+      }
+      co_return fail(ErrorCode::invalid, "the files have faults, what was in force stays: " + all);
+    }
+    const policy::Loosening change = policy::compare(*book_.policy, *config.book->policy);
+    const bool same_trust = config.book->trust_digest == book_.trust_digest;
+    if (!config.tests_ok && change.may_loosen)
+      co_return fail(ErrorCode::invalid, "the policy's own tests fail; what was in force stays");
+    if (!may_loosen && (change.may_loosen || !same_trust)) {
+      log::warning("reload.waits", {{"reason", "it may loosen; an operator has to say `sallyport reload`"}});
+      co_return fail(ErrorCode::forbidden, "the change may loosen; an operator has to say `sallyport reload`");
+    }
+    const std::string before = book_.policy_digest;
+    book_ = std::move(*config.book);
+    catalogue_->set_rules(rules_of(book_));
+    calls_->configuration_changed();
+    auto noted = co_await note_policy("reloaded", by, before);
+    if (!noted) co_return fail(noted.error());
+    if (sessions_) sessions_->changed("notifications/tools/list_changed", "");
+    boost::json::array looser, stricter;
+    for (const auto& line : change.looser) looser.emplace_back(visible(line));
+    for (const auto& line : change.stricter) stricter.emplace_back(visible(line));
+    log::info("reloaded", {{"policy", book_.policy_digest}, {"trust", book_.trust_digest}});
+    co_return json::canonical(boost::json::value(boost::json::object{{"faults", std::move(faults)},
+                                                                     {"looser", std::move(looser)},
+                                                                     {"policy", book_.policy_digest},
+                                                                     {"stricter", std::move(stricter)},
+                                                                     {"trust", book_.trust_digest}}));
+  }
+
+  asio::awaitable<void> sweep_forever() {
+    auto next_store_sweep = Deadline::Clock::now();
+    for (;;) {
+      const bool went_on = co_await sleep_until(Deadline::after(kSweep));
+      if (!went_on) co_return;
+      co_await calls_->sweep();
+      if (Deadline::Clock::now() < next_store_sweep) continue;
+      next_store_sweep = Deadline::Clock::now() + kStoreSweep;
+      const UnixMillis now = system_clock().now();
+      auto swept = co_await store_->commit(Durability::crash, [now](Tx& tx) { return tx.sweep(now); });
+      if (!swept) log::warning("store.sweep_failed", {{"reason", swept.error().message}});
+    }
+  }
+
+  asio::awaitable<void> wait_for_end() {
+    asio::signal_set ending(io_, SIGTERM, SIGINT, SIGHUP);
+    Signal ended(loop_);
+    bool stop = false;
+    std::function<void()> arm = [&] {
+      ending.async_wait([&](const boost::system::error_code& ec, int number) {
+        if (ec) return;
+        if (number == SIGHUP) {
+          tasks_.spawn("reload", hang_up());
+          arm();
+          return;
+        }
+        stop = true;
+        ended.notify();
+      });
+    };
+    arm();
+    while (!stop) {
+      co_await ended.wait(options_.idle_exit ? Deadline::after(std::chrono::seconds(1)) : Deadline::never());
+      if (!store_->healthy()) {
+        log::error("store.broken", {{"effect", "no further call is taken; ending"}});
+        break;
+      }
+      if (options_.idle_exit && is_idle()) {
+        log::info("idle", {{"effect", "nobody has used it for a while; ending"}});
+        break;
+      }
+    }
+    ending.cancel();
+    std::signal(SIGTERM, SIG_DFL);  // a second one ends it at once
+    std::signal(SIGINT, SIG_DFL);
+  }
+
+  asio::awaitable<void> hang_up() {
+    auto reloaded = co_await reload_files("SIGHUP", false);
+    if (!reloaded) log::warning("reload.refused", {{"reason", reloaded.error().message}});
+  }
+
+  [[nodiscard]] bool is_idle() const {
+    return sessions_->count() == 0 && calls_->in_flight() == 0 &&
+           Deadline::Clock::now() - last_client_ > *options_.idle_exit;
+  }
+
+  // The order of gateway/README.md: no new work, finish what is open, then the servers, then the store.
+  asio::awaitable<bool> stop() {
+    log::info("stopping", {{"calls", calls_->in_flight()}});
+    const Deadline deadline = Deadline::after(kDrain);
+    for (const auto& listener : listeners_) listener->close();
+    tasks_.spawn("drain calls", calls_->shutdown(deadline));
+    bool clean = co_await http_front_->shutdown(deadline);
+    clean = co_await stdio_front_->shutdown(deadline) && clean;
+    tasks_.cancel();
+    const bool drained = co_await control_->stop(Deadline::after(std::chrono::seconds(1)));
+    co_await calls_->shutdown(Deadline::after(std::chrono::seconds(1)));
+    co_await pool_->shutdown(Deadline::after(std::chrono::seconds(6)));
+    trust::ReceiptBody ended = calls_->receipt(trust::ReceiptKind::start);
+    ended.event = trust::EventRecord{"ended", {}, clean ? "" : "cut short", {}, {}, {}, {}};
+    auto noted = co_await append(std::move(ended));
+    if (!noted) log::warning("end.unrecorded", {{"reason", noted.error().message}});
+    log::info("stopped", {{"clean", clean}});
+    co_return clean&& drained;
+  }
+
+  // ServerEvents
+  void on_tools_changed(const std::string& server) override { catalogue_->discover(server); }
+  void on_state(const ServerStatus& status) override {
+    metrics_.server_up(status.id, status.state == ServerState::up || status.state == ServerState::idle);
+  }
+  void on_late_answer(LateAnswer late) override { calls_->on_late_answer(std::move(late)); }
+  void on_log(const std::string& server, std::string_view params_raw) override {
+    log::debug("server.log", {{"server", server}, {"params", params_raw.substr(0, 2000)}});
+  }
+
+  // Readiness
+  [[nodiscard]] bool ready() const override {
+    if (!store_->healthy()) return false;
+    for (const ServerStatus& status : pool_->status()) {
+      if (status.state == ServerState::down || status.state == ServerState::set_aside) return false;
+    }
+    return true;
+  }
+  [[nodiscard]] std::string detail() const override {
+    boost::json::array servers;
+    for (const ServerStatus& status : pool_->status()) {
+      boost::json::object entry{{"id", status.id},
+                                {"up", status.state != ServerState::down && status.state != ServerState::set_aside}};
+      if (!status.reason.empty()) entry["reason"] = visible(status.reason);
+      servers.emplace_back(std::move(entry));
+    }
+    return json::canonical(
+        boost::json::value(boost::json::object{{"servers", std::move(servers)}, {"store", store_->healthy()}}));
+  }
+
+  const OwnerOptions options_;
+  const SystemFiles files_;
+  asio::io_context io_{1};
+  asio::any_io_executor loop_;
+  Metrics metrics_;
+  Workers workers_{2};
+  Settings settings_;
+  RuleBook book_;
+  std::optional<StateFolder> folder_;
+  std::unique_ptr<SqliteStore> store_;
+  OwnCredentials own_;
+  std::unique_ptr<Servers> pool_;
+  std::unique_ptr<catalogue::Catalogue> catalogue_;
+  std::unique_ptr<calls::Calls> calls_;
+  std::unique_ptr<AppFront> front_;
+  std::unique_ptr<AppDesk> desk_;
+  std::unique_ptr<Sessions> sessions_;
+  std::unique_ptr<HttpFront> http_front_;
+  std::unique_ptr<StdioFront> stdio_front_;
+  std::unique_ptr<ControlServer> control_;
+  std::vector<std::unique_ptr<Listener>> listeners_;
+  std::string client_address_, control_address_;
+  Deadline::Clock::time_point last_client_ = Deadline::Clock::now();
+  TaskGroup tasks_;
+};
+
+}  // namespace
+
+int run_owner(const OwnerOptions& options) {
+  Running running(options);
+  return running.run();
+}
+
+}  // namespace sallyport::gateway

@@ -1,0 +1,22 @@
+// Probe: the servers of a config without an owner: started for a moment, listed, ended. For `init`, `tools`, `trust`,
+// `explain` and `check` where no owner runs. Blocking.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "gateway/catalogue/catalogue.hpp"
+#include "gateway/ports/settings.hpp"
+
+namespace sallyport::gateway {
+
+using Look = std::function<void(std::shared_ptr<const Snapshot>, const Servers&)>;
+
+// Runs `look` with the snapshot and the pool while the servers are up, then ends them.
+void probe(const Settings& settings, catalogue::Rules rules, const Look& look);
+
+// The same from the lock alone: no server is started; the accepted definitions stand for what they would list.
+void probe_offline(const Settings& settings, catalogue::Rules rules, const Look& look);
+
+}  // namespace sallyport::gateway

@@ -1,0 +1,172 @@
+#include "gateway/app/trust_desk.hpp"
+
+#include <fmt/format.h>
+#include <boost/json.hpp>
+
+#include "schemas/core/canonical.hpp"
+#include "schemas/core/encoding.hpp"
+#include "trust/crypto/hash.hpp"
+#include "trust/definitions/definition.hpp"
+#include "trust/servers/identity.hpp"
+#include "trust/servers/text_scan.hpp"
+#include "trust/servers/trust_file.hpp"
+
+namespace sallyport::gateway {
+namespace bj = boost::json;
+
+namespace {
+
+std::string_view word(ToolState state) {
+  switch (state) {
+    case ToolState::unpinned:
+      return "new";
+    case ToolState::pinned:
+      return "accepted";
+    case ToolState::drifted:
+      return "changed";
+    case ToolState::quarantined:
+      return "quarantined";
+  }
+  return "";
+}
+
+// Accepted as it is now: its current text stands in the lock.
+bool is_settled(const Snapshot& snapshot, const Tool& tool) {
+  const trust::LockServer* lock = snapshot.lock ? snapshot.lock->server(tool.ref.server) : nullptr;
+  if (lock == nullptr) return false;
+  for (const trust::Accepted& accepted : lock->tool(tool.ref.tool)) {
+    if (accepted.digest == tool.current_digest) return true;
+  }
+  return false;
+}
+
+bj::array lines_of(json::Value value) {
+  const std::string text = json::pretty(value);
+  bj::array lines;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    lines.emplace_back(visible(std::string_view(text).substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+bj::object tool_json(const Tool& tool, bool settled) {
+  bj::object out{{"digest", tool.current_digest},
+                 {"name", visible(tool.ref.tool)},
+                 {"settled", settled},
+                 {"state", word(tool.state)}};
+  if (!tool.quarantine_reason.empty()) out["reason"] = visible(tool.quarantine_reason);
+  if (settled) return out;
+  out["definition"] = lines_of(tool.current->root());
+  if (tool.definition != tool.current) {
+    bj::array differences;
+    for (const auto& difference : trust::member_diff(tool.definition->root(), tool.current->root())) {
+      bj::object entry{{"pointer", difference.pointer}};
+      if (difference.before) entry["before"] = *difference.before;
+      if (difference.after) entry["after"] = *difference.after;
+      differences.emplace_back(std::move(entry));
+    }
+    out["changes"] = std::move(differences);
+  }
+  bj::array findings;
+  for (const auto& finding : trust::scan_definition(tool.current->root())) findings.emplace_back(finding.message);
+  if (!findings.empty()) out["findings"] = std::move(findings);
+  return out;
+}
+
+Result<trust::Identity> identity_of(const Servers& servers, const std::string& id) {
+  const std::string text = servers.identity(id);
+  if (text.empty())
+    return fail(ErrorCode::unavailable,
+                "the server `" + id + "` could not be started, so nothing of it can be accepted");
+  auto document = json::Document::parse(text);
+  if (!document) return fail(document.error());
+  return trust::parse_identity(document->root());
+}
+
+}  // namespace
+
+TrustReview review(const Snapshot& snapshot, const Servers& servers, const std::string& server,
+                   const std::string& tool) {
+  TrustReview result;
+  bj::array list;
+  std::string seen;
+  for (const auto& [id, view] : snapshot.servers) {
+    if (!server.empty() && id != server) continue;
+    bj::object entry{{"id", id}};
+    if (auto identity = identity_of(servers, id)) {
+      entry["identity"] = trust::describe(*identity);
+      seen += fmt::format("server {} {}\n", quote(id), trust::digest(*identity));
+      if (auto loose = trust::unpinned(*identity)) entry["unpinned"] = *loose;
+      const trust::LockServer* locked = snapshot.lock ? snapshot.lock->server(id) : nullptr;
+      if (locked != nullptr) {
+        if (auto difference = trust::mismatch(*identity, locked->identity)) {
+          entry["identityChanged"] = *difference;
+          ++result.open;
+        }
+      }
+    }
+    if (!view.problem.empty()) entry["problem"] = visible(view.problem);
+    bj::array tools;
+    for (const auto& [name, found] : view.tools) {
+      if (!tool.empty() && name != tool) continue;
+      const bool settled = is_settled(snapshot, *found);
+      result.open += settled ? 0 : 1;
+      seen += fmt::format("tool {} {}\n", quote(name), found->current_digest);
+      tools.emplace_back(tool_json(*found, settled));
+    }
+    entry["tools"] = std::move(tools);
+    list.emplace_back(std::move(entry));
+  }
+  result.digest = trust::digest_text(seen);
+  result.json = json::canonical(
+      bj::value(bj::object{{"digest", result.digest}, {"open", result.open}, {"servers", std::move(list)}}));
+  return result;
+}
+
+Result<AcceptedLock> accept(const Snapshot& snapshot, const Servers& servers, const std::string& server,
+                            const std::string& tool, const std::string& by, UnixMillis now) {
+  AcceptedLock result;
+  if (snapshot.lock) result.lock = *snapshot.lock;
+  bool found_server = false, found_tool = false;
+  for (const auto& [id, view] : snapshot.servers) {
+    if (!server.empty() && id != server) continue;
+    found_server = true;
+    auto identity = identity_of(servers, id);
+    if (!identity) {
+      if (!server.empty()) return fail(identity.error());
+      result.left_out.push_back(identity.error().message);
+      continue;
+    }
+    trust::LockServer& locked = result.lock.servers[id];
+    const bool foreign = trust::mismatch(*identity, locked.identity).has_value();
+    if (foreign && !tool.empty() && !locked.tools.empty()) {
+      return fail(
+          ErrorCode::conflict,
+          fmt::format("`{}` is another server than the accepted one; accept the whole server or nothing of it", id));
+    }
+    if (foreign) locked = trust::LockServer{};
+    locked.identity = std::move(*identity);
+    const trust::ServerTrust* trusted = snapshot.trust ? snapshot.trust->server(id) : nullptr;
+    if (trusted != nullptr) locked.ignored = trusted->ignore;
+    for (const auto& [name, offered] : view.tools) {
+      if (!tool.empty() && name != tool) continue;
+      found_tool = true;
+      auto entry = trust::make_accepted(offered->current->root(), locked.ignored, by, now);
+      if (!entry) {
+        result.left_out.push_back(fmt::format("{}/{}: {}", id, name, entry.error().message));
+        continue;
+      }
+      trust::accept(locked.tools[name], std::move(*entry), false);
+      result.accepted.push_back(id + "/" + name);
+    }
+    if (tool.empty()) std::erase_if(locked.tools, [&](const auto& known) { return !view.tools.contains(known.first); });
+  }
+  if (!found_server) return fail(ErrorCode::not_found, "there is no server `" + server + "`");
+  if (!tool.empty() && !found_tool)
+    return fail(ErrorCode::not_found, fmt::format("the server `{}` offers no tool `{}`", server, tool));
+  return result;
+}
+
+}  // namespace sallyport::gateway

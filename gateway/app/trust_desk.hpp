@@ -1,0 +1,33 @@
+// Reviewing and accepting definitions (design section 4, `trust accept`): what was found against what was accepted.
+// Used by the running owner's Desk and, where no owner runs, by the command line. Pure but for what is passed in.
+#pragma once
+
+#include <string>
+
+#include "gateway/ports/server_link.hpp"
+#include "gateway/ports/snapshot.hpp"
+#include "trust/definitions/lock_file.hpp"
+
+namespace sallyport::gateway {
+
+struct TrustReview {
+  std::string json;      // {"servers":[…],"digest":…}; docs/control-api.md
+  std::string digest;    // sha256: of what was found; accepting names it
+  std::size_t open = 0;  // definitions that are not accepted as they are now
+};
+
+// `server` and `tool` empty: all.
+[[nodiscard]] TrustReview review(const Snapshot& snapshot, const Servers& servers, const std::string& server,
+                                 const std::string& tool);
+
+// The lock with everything of that review accepted. not_found, invalid (a definition that cannot be judged is left out
+// and named in `left_out`).
+struct AcceptedLock {
+  trust::LockFile lock;
+  std::vector<std::string> accepted;  // `server/tool`
+  std::vector<std::string> left_out;  // with the reason
+};
+[[nodiscard]] Result<AcceptedLock> accept(const Snapshot& snapshot, const Servers& servers, const std::string& server,
+                                          const std::string& tool, const std::string& by, UnixMillis now);
+
+}  // namespace sallyport::gateway

@@ -1,0 +1,205 @@
+// The way of a call: decided, recorded, dispatched once, concluded as what is known.
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "schemas/core/encoding.hpp"
+#include "tests/support/rig.hpp"
+
+namespace sallyport::test {
+namespace {
+
+constexpr const char* kRead =
+    R"({"name":"look","description":"Looks","inputSchema":{"type":"object","properties":{"id":{"type":"string"}},"required":["id"],"additionalProperties":false}})";
+constexpr const char* kWrite =
+    R"({"name":"put","inputSchema":{"type":"object","properties":{"id":{"type":"string"},"n":{"type":"number"}},"required":["id"]}})";
+constexpr const char* kPolicy = R"({"default":"ask","approval":{"by":["owners"]},"rules":[
+  {"id":"reads","allow":{"effect":"read"}},
+  {"id":"free","allow":{"server":"s","tool":"put","arguments":{"id":"free","n?":{}}}},
+  {"id":"never","deny":{"server":"s","tool":"drop"},"message":"Dropping is off limits."}]})";
+
+RigOptions options() {
+  RigOptions options;
+  options.policy = kPolicy;
+  options.trust =
+      R"({"servers":{"s":{"tools":{"look":"read","put":{"effect":"record","scope":"things/{/id}"},"drop":"record"}}}})";
+  options.servers["s"].tools = {kRead, kWrite, R"({"name":"drop","inputSchema":{"type":"object"}})"};
+  options.servers["s"].on_call = [](Dispatched& call) {
+    call.result(R"({"content":[{"type":"text","text":"done"}],"x":1.50})");
+  };
+  return options;
+}
+
+TEST(CallWay, AReadIsAllowedAndItsResultKeepsItsBytes) {
+  Rig rig(options());
+  const Answer answer = rig.call(rig.client(), "s__look", R"({"id":"a"})");
+  const CallView seen = view(answer);
+  EXPECT_FALSE(seen.is_error) << answer.result;
+  EXPECT_EQ(seen.verdict, "allow");
+  EXPECT_EQ(seen.outcome, "applied");
+  EXPECT_NE(answer.result.find(R"("content":[{"type":"text","text":"done"}],"x":1.50})"), std::string::npos);
+  ASSERT_EQ(rig.receipts("call").size(), 1U);
+  EXPECT_EQ(rig.receipts("call").front().id, seen.receipt);
+  EXPECT_TRUE(rig.log_verifies());
+}
+
+TEST(CallWay, ArgumentsGoOnAsTheBytesThatCame) {
+  Rig rig(options());
+  rig.call(rig.client(), "s__put", R"({"n" : 1.000e2,"id":"fr\u0065e"})");
+  ASSERT_EQ(rig.all_calls.size(), 1U);
+  EXPECT_EQ(rig.all_calls.front().params, R"("name":"put","arguments":{"n" : 1.000e2,"id":"fr\u0065e"})");
+}
+
+TEST(CallWay, EveryFaultOfTheArgumentsIsNamedAndNothingIsSent) {
+  Rig rig(options());
+  const Answer answer = rig.call(rig.client(), "s__look", R"({"id":5,"extra":1})");
+  const CallView seen = view(answer);
+  EXPECT_EQ(seen.code, "ARGUMENTS_INVALID");
+  EXPECT_EQ(seen.outcome, "none");
+  EXPECT_EQ(seen.retry, "now");
+  const auto reasons = boost::json::parse(answer.result).at_pointer("/_meta/dev.sallyport~1call/reasons").as_array();
+  EXPECT_EQ(reasons.size(), 2U) << answer.result;
+  EXPECT_TRUE(rig.all_calls.empty());
+  EXPECT_EQ(rig.receipts("refusal").size(), 1U);
+}
+
+TEST(CallWay, AmbiguousArgumentsAreRefused) {
+  Rig rig(options());
+  for (const char* arguments :
+       {R"({"id":"free","id":"b"})", R"({"id":"free","ID":"b"})", R"({"id":"free","n":1e999})"}) {
+    const CallView seen = view(rig.call(rig.client(), "s__put", arguments));
+    EXPECT_EQ(seen.code, "ARGUMENTS_INVALID") << arguments << seen.text;
+  }
+  EXPECT_TRUE(rig.all_calls.empty());
+}
+
+TEST(CallWay, ADeniedCallSaysTheAuthorsMessage) {
+  Rig rig(options());
+  const CallView seen = view(rig.call(rig.client(), "s__drop", "{}"));
+  EXPECT_EQ(seen.code, "POLICY_DENIED");
+  EXPECT_EQ(seen.verdict, "deny");
+  EXPECT_NE(seen.text.find("Dropping is off limits."), std::string::npos);
+  EXPECT_NE(seen.text.find("did not run"), std::string::npos);
+  EXPECT_TRUE(rig.all_calls.empty());
+}
+
+TEST(CallWay, AnUnknownToolIsAProtocolErrorAndLeavesAReceipt) {
+  Rig rig(options());
+  const Answer answer = rig.call(rig.client(), "s__nope", "{}");
+  ASSERT_TRUE(answer.error);
+  EXPECT_EQ(answer.error->code, -32602);
+  EXPECT_EQ(rig.receipts("refusal").size(), 1U);
+}
+
+TEST(CallWay, AWriteIsOnRecordBeforeItsFirstByte) {
+  Rig rig(options());
+  std::size_t intents = 0;
+  bool durable = false;
+  rig.servers["s"].on_call = [&](Dispatched& call) {
+    std::size_t count = 0;
+    // Read as another process would: only what is committed counts.
+    auto reader = open_read_only(rig.state());
+    ASSERT_TRUE(reader) << reader.error().message;
+    ASSERT_TRUE((*reader)->each_receipt({}, [&](const ReceiptRow& row) {
+      count += row.kind == "intent" ? 1 : 0;
+      return true;
+    }));
+    intents = count;
+    durable = true;
+    call.result(R"({"content":[]})");
+  };
+  const CallView seen = view(rig.call(rig.client(), "s__put", R"({"id":"free"})"));
+  EXPECT_EQ(seen.outcome, "applied");
+  EXPECT_TRUE(durable);
+  EXPECT_EQ(intents, 1U);
+  EXPECT_EQ(rig.receipts("outcome").size(), 1U);
+}
+
+TEST(CallWay, ALostAnswerIsUnknownAndBlocksItsScopeOnly) {
+  Rig rig(options());
+  rig.set_policy(R"({"default":"ask","rules":[{"id":"w","allow":{"server":"s","tool":"put"}}]})");
+  rig.servers["s"].on_call = [](Dispatched& call) { call.lose(); };
+  const CallView lost = view(rig.call(rig.client(), "s__put", R"({"id":"a"})"));
+  EXPECT_EQ(lost.code, "OUTCOME_UNKNOWN");
+  EXPECT_EQ(lost.outcome, "unknown");
+  rig.servers["s"].on_call = [](Dispatched& call) { call.result(R"({"content":[]})"); };
+  const CallView blocked = view(rig.call(rig.client(), "s__put", R"({"id":"a","n":2})"));
+  EXPECT_EQ(blocked.code, "BLOCKED_BY_UNKNOWN");
+  EXPECT_NE(blocked.text.find(lost.operation), std::string::npos);
+  EXPECT_EQ(view(rig.call(rig.client(), "s__put", R"({"id":"b"})")).outcome, "applied");
+  // A person who looked says what became of it; then the way is free.
+  ASSERT_TRUE(rig.await(rig.people->resolve(rig.person("user:dana"), lost.operation, "none", "looked it up")));
+  EXPECT_EQ(view(rig.call(rig.client(), "s__put", R"({"id":"a","n":3})")).outcome, "applied");
+  EXPECT_EQ(rig.receipts("reconciliation").size(), 1U);
+  EXPECT_TRUE(rig.log_verifies());
+}
+
+TEST(CallWay, AnErrorAfterAWriteIsUnknownUnlessTheContractExplainsIt) {
+  Rig rig(options());
+  rig.servers["s"].on_call = [](Dispatched& call) {
+    call.result(R"({"content":[{"type":"text","text":"no"}],"isError":true})");
+  };
+  const Answer answer = rig.call(rig.client(), "s__put", R"({"id":"free"})");
+  const CallView seen = view(answer);
+  EXPECT_EQ(seen.code, "OUTCOME_UNKNOWN");
+  EXPECT_TRUE(seen.is_error);
+  EXPECT_NE(answer.result.find(R"("text":"no")"), std::string::npos);
+  // It blocks nothing; only the same again asks.
+  EXPECT_EQ(view(rig.call(rig.client(), "s__put", R"({"id":"free","n":1})")).code, "OUTCOME_UNKNOWN");
+  const auto again = rig.send(rig.client(), "s__put", R"({"id":"free"})");
+  EXPECT_FALSE(rig.pending_approval().empty());
+  EXPECT_FALSE(again->answer.has_value());
+}
+
+TEST(CallWay, NothingSentIsProvablyNone) {
+  Rig rig(options());
+  rig.servers["s"].on_call = [](Dispatched& call) { call.not_sent(); };
+  const CallView seen = view(rig.call(rig.client(), "s__put", R"({"id":"free"})"));
+  EXPECT_EQ(seen.code, "SERVER_UNAVAILABLE");
+  EXPECT_EQ(seen.outcome, "none");
+  EXPECT_TRUE(rig.operations({OperationState::unknown}).empty());
+}
+
+TEST(CallWay, AStopRefusesAtOnceSurvivesARestartAndOnlyAnOperatorLiftsIt) {
+  TempDir dir;
+  RigOptions with_state = options();
+  with_state.state = dir.file("state");
+  std::string stop;
+  {
+    Rig rig(with_state);
+    auto stopped = rig.await(rig.people->stop(rig.person("user:kim"), "server", "s", "", "it misbehaves"));
+    ASSERT_TRUE(stopped) << stopped.error().message;
+    stop = boost::json::parse(*stopped).at("id").as_string();
+    EXPECT_EQ(view(rig.call(rig.client(), "s__look", R"({"id":"a"})")).code, "STOPPED");
+  }
+  Rig rig(with_state);
+  EXPECT_EQ(view(rig.call(rig.client(), "s__look", R"({"id":"a"})")).code, "STOPPED");
+  EXPECT_FALSE(rig.await(rig.people->lift(rig.person("user:kim"), stop, "")));
+  ASSERT_TRUE(rig.await(rig.people->lift(rig.person("user:dana"), stop, "mended")));
+  EXPECT_EQ(view(rig.call(rig.client(), "s__look", R"({"id":"a"})")).verdict, "allow");
+}
+
+TEST(CallWay, WhatWasUnderWayAtACrashIsUnknownAtTheNextStart) {
+  TempDir dir;
+  RigOptions with_state = options();
+  with_state.state = dir.file("state");
+  with_state.servers["s"].on_call = {};
+  Rig crashed(with_state);
+  const auto pending = crashed.send(crashed.client(), "s__put", R"({"id":"free"})");
+  crashed.run_until([&] { return crashed.open_calls.size() == 1; });
+  const std::string operation = crashed.open_calls.front().operation;
+  // What a crash would leave on disk: a copy of the folder at this moment.
+  with_state.state = dir.file("copy");
+  std::filesystem::copy(dir.file("state"), with_state.state, std::filesystem::copy_options::recursive);
+  std::filesystem::permissions(with_state.state, std::filesystem::perms::owner_all);
+  Rig rig(with_state);
+  const auto unknown = rig.operations({OperationState::unknown});
+  ASSERT_EQ(unknown.size(), 1U);
+  EXPECT_EQ(unknown.front().id, operation);
+  EXPECT_EQ(unknown.front().basis, "crash");
+  EXPECT_TRUE(rig.all_calls.empty());
+  EXPECT_EQ(view(rig.call(rig.client(), "s__put", R"({"id":"free","n":1})")).code, "BLOCKED_BY_UNKNOWN");
+}
+
+}  // namespace
+}  // namespace sallyport::test

@@ -1,0 +1,429 @@
+#include "tests/support/rig.hpp"
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/json.hpp>
+
+#include <fmt/format.h>
+
+#include "policy/evaluate/load.hpp"
+#include "schemas/core/canonical.hpp"
+#include "schemas/core/encoding.hpp"
+#include "trust/definitions/lock_file.hpp"
+#include "trust/receipts/verify.hpp"
+#include "trust/servers/identity.hpp"
+#include "trust/servers/trust_file.hpp"
+
+namespace sallyport::test {
+namespace {
+
+std::shared_ptr<const json::Document> parse(const std::string& text) {
+  auto document =
+      json::Document::parse(text, json::Limits{.bytes = std::max<std::size_t>(text.size(), 1), .depth = 1000});
+  if (!document) throw std::runtime_error("test JSON: " + document.error().message + ": " + text);
+  return std::make_shared<const json::Document>(std::move(*document));
+}
+
+class ScriptedLink final : public ServerLink {
+ public:
+  ScriptedLink(Rig& rig, std::string server) : rig_(rig), server_(std::move(server)) {}
+  [[nodiscard]] const ServerInfo& info() const override { return info_; }
+  [[nodiscard]] bool alive() const override { return true; }
+
+  asio::awaitable<ServerAnswer> call(PermittedCall permit, CallControl control) override {
+    Dispatched dispatched;
+    dispatched.server = permit.tool().server;
+    dispatched.tool = permit.tool().tool;
+    dispatched.operation = permit.operation();
+    dispatched.params = permit.params_members();
+    dispatched.meta = permit.meta_members();
+    dispatched.attempt = permit.attempt();
+    dispatched.control = control;
+    dispatched.answer = std::make_shared<OneShot<ServerAnswer>>(rig_.io.get_executor());
+    const auto answer = dispatched.answer;
+    if (control.cancel != nullptr) {
+      control.cancel->on_cancel([answer](CancelReason reason) {
+        ServerAnswer lost;
+        lost.kind = ServerAnswer::Kind::lost;
+        lost.sent = true;
+        lost.cancelled = reason;
+        lost.detail = "cancelled";
+        answer->set(std::move(lost));
+      });
+    }
+    rig_.all_calls.push_back(dispatched);
+    const auto& script = rig_.servers.at(server_);
+    if (script.on_call) {
+      script.on_call(dispatched);
+    } else {
+      rig_.open_calls.push_back(dispatched);
+    }
+    auto got = co_await answer->wait(Deadline::never());
+    co_return std::move(*got);
+  }
+
+  asio::awaitable<ServerAnswer> relay(std::string, std::string, CallControl) override { co_return ServerAnswer{}; }
+
+  asio::awaitable<Result<ToolListing>> list_tools(Deadline) override {
+    std::string text = "{\"tools\":[";
+    for (const auto& tool : rig_.servers.at(server_).tools) text += (text.back() == '[' ? "" : ",") + tool;
+    ToolListing listing;
+    listing.pages.push_back(parse(text + "]}"));
+    for (const json::Value tool : listing.pages.front()->root().find("tools").elements()) listing.tools.push_back(tool);
+    co_return listing;
+  }
+
+ private:
+  Rig& rig_;
+  std::string server_;
+  ServerInfo info_;
+};
+
+class ScriptedPool final : public Servers {
+ public:
+  explicit ScriptedPool(Rig& rig) : rig_(rig) {}
+  [[nodiscard]] std::vector<ServerStatus> status() const override { return {}; }
+  asio::awaitable<Result<std::shared_ptr<ServerLink>>> link(LinkKey key, Deadline) override {
+    const ScriptedServer& server = rig_.servers.at(key.server);
+    if (!server.unavailable.empty())
+      co_return fail(ErrorCode::unavailable, server.unavailable, ErrorSource::server, RetryClass::not_sent);
+    auto& link = links_[key.server + "\n" + key.principal];
+    if (!link) link = std::make_shared<ScriptedLink>(rig_, key.server);
+    co_return std::shared_ptr<ServerLink>(link);
+  }
+  [[nodiscard]] std::string identity(const std::string& server) const override {
+    return rig_.servers.at(server).identity;
+  }
+  asio::awaitable<void> shutdown(Deadline) override { co_return; }
+
+ private:
+  Rig& rig_;
+  std::map<std::string, std::shared_ptr<ServerLink>> links_;
+};
+
+class Channel final : public ClientChannel {
+ public:
+  explicit Channel(Rig::PendingPtr pending) : pending_(std::move(pending)) {}
+  void notify(std::string_view method, std::string_view params) override {
+    pending_->notes.emplace_back(method, params);
+  }
+  [[nodiscard]] bool open() const override { return pending_->open; }
+
+ private:
+  Rig::PendingPtr pending_;
+};
+
+asio::awaitable<void> serve(calls::Calls& calls, Inbound inbound, Rig::PendingPtr pending,
+                            std::shared_ptr<Channel> channel) {
+  inbound.channel = channel.get();
+  Answer answer = co_await calls.tools_call(std::move(inbound));
+  pending->answer = std::move(answer);
+}
+
+std::shared_ptr<const trust::LockFile> accept(const std::map<std::string, ScriptedServer>& servers) {
+  auto lock = std::make_shared<trust::LockFile>();
+  for (const auto& [id, server] : servers) {
+    trust::LockServer& locked = lock->servers[id];
+    locked.identity = *trust::parse_identity(parse(server.identity)->root());
+    for (const auto& tool : server.tools) {
+      const auto document = parse(tool);
+      auto entry = trust::make_accepted(document->root(), {}, "user:dana", 0);
+      if (entry) trust::accept(locked.tools[document->root().find("name").string()], std::move(*entry), false);
+    }
+  }
+  return lock;
+}
+
+}  // namespace
+
+void Dispatched::result(const std::string& json) const {
+  ServerAnswer got;
+  got.kind = ServerAnswer::Kind::result;
+  got.sent = true;
+  got.document = parse(json);
+  got.result = got.document->root();
+  answer->set(std::move(got));
+}
+
+void Dispatched::error(const std::string& json) const {
+  ServerAnswer got;
+  got.kind = ServerAnswer::Kind::error;
+  got.sent = true;
+  got.document = parse(json);
+  got.error = got.document->root();
+  answer->set(std::move(got));
+}
+
+void Dispatched::lose(std::string detail, bool timed_out) const {
+  ServerAnswer got;
+  got.kind = ServerAnswer::Kind::lost;
+  got.sent = true;
+  got.detail = std::move(detail);
+  got.timed_out = timed_out;
+  answer->set(std::move(got));
+}
+
+void Dispatched::not_sent(std::string detail) const {
+  ServerAnswer got;
+  got.kind = ServerAnswer::Kind::not_sent;
+  got.detail = std::move(detail);
+  answer->set(std::move(got));
+}
+
+Rig::Rig(RigOptions options) : servers(options.servers), options_(std::move(options)) {
+  std::string state = options_.state;
+  if (state.empty()) {
+    dir_ = std::make_unique<TempDir>();
+    state = dir_->file("state");
+  }
+  auto folder = StateFolder::own(state, "test", system_entropy());
+  if (!folder) throw std::runtime_error(folder.error().message);
+  folder_ = std::make_unique<StateFolder>(std::move(*folder));
+  StoreOptions store_options;
+  store_options.folder = folder_.get();
+  store_options.vfs = options_.vfs;
+  store_options.reserve_bytes = 0;
+  auto opened = open_store(store_options, io.get_executor(), clock, system_entropy());
+  if (!opened) throw std::runtime_error(opened.error().message);
+  store = std::move(*opened);
+  pool = std::make_unique<ScriptedPool>(*this);
+  auto lock = options_.accept_all ? accept(servers) : std::make_shared<const trust::LockFile>();
+  std::vector<std::string> ids;
+  for (const auto& [id, server] : servers) ids.push_back(id);
+  catalogue = std::make_unique<catalogue::Catalogue>(io.get_executor(), *pool, ids,
+                                                     load(options_.trust, options_.policy, lock));
+  calls::CallsOptions calls_options;
+  calls_options.identity = {"0.0.0", "abcdef", "service"};
+  calls_options.limits = options_.limits;
+  calls_options.people = options_.people;
+  calls = std::make_unique<calls::Calls>(io.get_executor(), calls_options, *store, *pool, *catalogue, *catalogue, clock,
+                                         system_entropy(), metrics_);
+  people = std::make_unique<calls::People>(*calls);
+  const Status recovered = await(calls->recover());
+  if (!recovered) throw std::runtime_error(recovered.error().message);
+  catalogue->discover_all();
+  await(catalogue->ready(Deadline::after(std::chrono::seconds(20))));
+}
+
+Rig::~Rig() {
+  if (calls) await(calls->shutdown(Deadline::after(std::chrono::seconds(0))));
+  people.reset();
+  calls.reset();
+  catalogue.reset();
+  pool.reset();
+  store.reset();
+  io.restart();
+  io.poll();
+}
+
+catalogue::Rules Rig::load(const std::string& trust, const std::string& policy,
+                           std::shared_ptr<const trust::LockFile> lock) {
+  const auto trust_text = parse(trust);
+  auto trusted = trust::load_trust(*trust_text, "trust.jsonc");
+  if (!trusted.file) throw std::runtime_error("test trust file: " + to_text(trusted.faults.front()));
+  catalogue::Rules rules;
+  rules.trust = std::make_shared<const trust::TrustFile>(std::move(*trusted.file));
+  rules.trust_digest = rules.trust->digest;
+  rules.lock = std::move(lock);
+  if (policy.empty()) {
+    rules.policy = policy::default_policy();
+    return rules;
+  }
+  policy::Vocabulary vocabulary;
+  for (const auto& [id, server] : servers) vocabulary.servers.push_back({id, false, {}, {}});
+  vocabulary.people = options_.people;
+  vocabulary.groups = {"agents", "support"};
+  vocabulary.principals = {{"agent:test", {}, {}, false}, {"agent:other", {}, {}, false}};
+  auto loaded = policy::load(*parse(policy), "policy.jsonc", vocabulary, {.digest = "sha256:" + std::string(64, '1')});
+  if (!loaded.policy) throw std::runtime_error("test policy: " + to_text(loaded.faults.front()));
+  rules.policy = loaded.policy;
+  rules.policy_digest = loaded.policy->digest;
+  return rules;
+}
+
+void Rig::set_policy(const std::string& policy) {
+  catalogue->set_rules(load(options_.trust, policy, catalogue->rules().lock));
+  calls->configuration_changed();
+}
+
+std::shared_ptr<ClientContext> Rig::client(const std::string& id, std::vector<std::string> groups) {
+  auto context = std::make_shared<ClientContext>();
+  context->principal = Principal{id, std::move(groups), {}, false};
+  context->session = "se_" + std::to_string(++sessions_);
+  context->run = "run_" + std::to_string(sessions_);
+  context->protocol_version = "2025-11-25";
+  context->transport = "http";
+  context->boundary = "service";
+  context->claimed_name = "test-client";
+  context->claimed_version = "1";
+  return context;
+}
+
+Rig::PendingPtr Rig::send(std::shared_ptr<ClientContext> client, const std::string& tool, const std::string& arguments,
+                          const std::string& meta) {
+  auto pending = std::make_shared<Pending>();
+  Inbound inbound;
+  inbound.client = std::move(client);
+  inbound.document = parse(fmt::format(R"({{"name":{},"arguments":{}{}}})", quote(tool), arguments,
+                                       meta.empty() ? "" : ",\"_meta\":" + meta));
+  inbound.params = inbound.document->root();
+  inbound.method = "tools/call";
+  inbound.cancel = pending->cancel;
+  inbound.received = clock.now();
+  asio::co_spawn(io, serve(*calls, std::move(inbound), pending, std::make_shared<Channel>(pending)), asio::detached);
+  return pending;
+}
+
+Answer Rig::call(std::shared_ptr<ClientContext> client, const std::string& tool, const std::string& arguments,
+                 const std::string& meta) {
+  auto pending = send(std::move(client), tool, arguments, meta);
+  run_until([&] { return pending->answer.has_value(); }, "an answer");
+  return *pending->answer;
+}
+
+void Rig::deliver(const Answer& answer, bool in_full) {
+  if (answer.delivered) answer.delivered(in_full);
+}
+
+void Rig::run_until(const std::function<bool()>& condition, const char* what) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) throw std::runtime_error(std::string("waited ten seconds for ") + what);
+    io.restart();
+    io.run_one_for(std::chrono::milliseconds(20));
+  }
+}
+
+template <class T>
+T Rig::await(asio::awaitable<T> task) {
+  std::optional<T> result;
+  std::exception_ptr error;
+  asio::co_spawn(io, std::move(task), [&](std::exception_ptr e, T value) {
+    error = e;
+    result = std::move(value);
+  });
+  run_until([&] { return result.has_value() || error; }, "a task");
+  if (error) std::rethrow_exception(error);
+  return std::move(*result);
+}
+void Rig::await(asio::awaitable<void> task) {
+  bool done = false;
+  asio::co_spawn(io, std::move(task), [&](std::exception_ptr) { done = true; });
+  run_until([&] { return done; }, "a task");
+}
+template Status Rig::await<Status>(asio::awaitable<Status>);
+template bool Rig::await<bool>(asio::awaitable<bool>);
+template Result<std::string> Rig::await<Result<std::string>>(asio::awaitable<Result<std::string>>);
+
+Person Rig::person(const std::string& id) const {
+  for (const Person& person : options_.people) {
+    if (person.id == id) return person;
+  }
+  return Person{id, 0, {}};
+}
+
+Result<std::string> Rig::approve(const std::string& approval, const std::string& who, const std::string& shown) {
+  std::string seen = shown;
+  if (seen.empty()) {
+    auto page = await(people->approval(person("user:dana"), approval));
+    if (!page) return page;
+    seen = boost::json::parse(*page).at("shown").as_string();
+  }
+  return await(people->vote(person(who), approval, true, seen, "looks right"));
+}
+
+Result<std::string> Rig::deny(const std::string& approval, const std::string& who, const std::string& reason) {
+  auto page = await(people->approval(person("user:dana"), approval));
+  if (!page) return page;
+  const std::string seen(boost::json::parse(*page).at("shown").as_string());
+  return await(people->vote(person(who), approval, false, seen, reason));
+}
+
+std::string Rig::pending_approval() {
+  std::string id;
+  run_until(
+      [&] {
+        await(store->read([&](Tx& tx) -> Status {
+          const auto rows = tx.approvals("pending", 10);
+          if (!rows.empty()) id = rows.front().id;
+          return {};
+        }));
+        return !id.empty();
+      },
+      "a pending approval");
+  return id;
+}
+
+std::vector<OperationRow> Rig::operations(std::vector<OperationState> states) {
+  std::vector<OperationRow> rows;
+  OperationFilter filter;
+  filter.states = std::move(states);
+  filter.limit = 10'000;
+  EXPECT_TRUE(await(store->commit(Durability::crash, [&](Tx& tx) -> Status {
+    rows = tx.operations(filter);
+    return {};
+  })));
+  return rows;
+}
+
+std::vector<ReceiptRow> Rig::receipts(const std::string& kind) {
+  std::vector<ReceiptRow> rows;
+  ReceiptFilter filter;
+  filter.kind = kind;
+  filter.limit = 10'000;
+  filter.newest_first = false;
+  EXPECT_TRUE(await(store->commit(Durability::crash, [&](Tx& tx) -> Status {
+    rows = tx.receipts(filter);
+    return {};
+  })));
+  return rows;
+}
+
+bool Rig::log_verifies() {
+  trust::VerifyOptions verify;
+  verify.keys.push_back(*trust::PublicKey::from_pem(store->receipt_key_pem()));
+  trust::Verifier verifier(std::move(verify));
+  for (const ReceiptRow& row : receipts()) verifier.line(row.envelope);
+  const trust::VerifyReport report = verifier.finish();
+  EXPECT_TRUE(report.ok()) << trust::to_text(report);
+  return report.ok();
+}
+
+void Rig::relist(const std::string& server) {
+  const std::uint64_t before = catalogue->current()->version;
+  catalogue->discover(server);
+  run_until([&] { return catalogue->current()->version > before; }, "a new snapshot");
+}
+
+CallView view(const Answer& answer) {
+  CallView out;
+  if (answer.error) {
+    out.is_error = true;
+    out.code = std::to_string(answer.error->code);
+    out.text = answer.error->message;
+    return out;
+  }
+  const auto document = parse(answer.result);
+  const json::Value root = document->root();
+  if (const json::Value flag = root.find("isError"); flag && flag.is_bool()) out.is_error = flag.boolean();
+  if (const json::Value text = root.at("/content/0/text"); text && text.is_string()) out.text = text.string();
+  const json::Value meta = root.find("_meta");
+  const json::Value call = meta ? meta.find("dev.sallyport/call") : json::Value();
+  const auto member = [&](std::string_view name) {
+    const json::Value value = call ? call.find(name) : json::Value();
+    return value && value.is_string() ? value.string() : std::string();
+  };
+  out.code = member("code");
+  out.verdict = member("verdict");
+  out.outcome = member("outcome");
+  out.retry = member("retry");
+  out.operation = member("operation");
+  out.approval = member("approval");
+  out.receipt = member("receipt");
+  out.replayed = call && call.find("replayed");
+  return out;
+}
+
+}  // namespace sallyport::test

@@ -41,7 +41,7 @@ free_port() {
 start_echo() {
   "$build/tests/bench/bench_echo_server" >"$work/echo.port" &
   started+=($!)
-  until [ -s "$work/echo.port" ]; do read -r -t 0.02 <> <(:) || true; done
+  until [ -s "$work/echo.port" ]; do sleep 0.02; done
   echo_port=$(cat "$work/echo.port")
 }
 

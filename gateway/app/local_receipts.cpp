@@ -1,6 +1,7 @@
 // `receipts verify | export | key` and `token new`: what needs no owner.
 #include <cstdio>
 #include <fstream>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -24,7 +25,7 @@ int verify_state(const cli::Invocation& invocation, ReadOnlyStore& store, cli::T
   cli::VerifyRun run(std::move(*options));
   ReceiptFilter all;
   all.newest_first = false;
-  all.limit = 0;
+  all.limit = std::numeric_limits<std::uint32_t>::max();
   const Status read = store.each_receipt(all, [&](const ReceiptRow& row) {
     run.line(row.envelope);
     return true;
@@ -42,7 +43,7 @@ int export_log(const cli::Invocation& invocation, ReadOnlyStore& store, cli::Ter
   }
   ReceiptFilter all;
   all.newest_first = false;
-  all.limit = 0;
+  all.limit = std::numeric_limits<std::uint32_t>::max();
   std::size_t lines = 0;
   bool good = true;
   const Status read = store.each_receipt(all, [&](const ReceiptRow& row) {

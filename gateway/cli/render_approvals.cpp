@@ -128,8 +128,8 @@ std::string render_approval(std::string_view json, UnixMillis now) {
   page.row("operation", text(*root, "operation"));
   page.row("asked", text(view, "created"));
   const std::string expires = text(*root, "expires").empty() ? text(view, "expires") : text(*root, "expires");
-  page.row("expires",
-           state == "pending" || state == "approved" ? expires + " (" + relative(expires, now) + ")" : expires);
+  const bool open = (state == "pending" || state == "approved") && !expires.empty();
+  page.row("expires", open ? expires + " (" + relative(expires, now) + ")" : expires);
   page.row("ended", text(*root, "ended"));
   page.row("ended by", text(*root, "endedBy"));
   page.row("reason", text(*root, "reason"));

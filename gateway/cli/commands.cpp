@@ -1,5 +1,6 @@
 #include "gateway/cli/commands.hpp"
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <fstream>
 #include <iterator>
@@ -75,10 +76,12 @@ int resolve(Remote& remote) {
 
 int reload(Remote& remote) {
   auto done = remote.client.post("/api/v1/reload", "{}");
-  if (!done) return remote.failed(done.error());
+  if (!done) {  // files with faults are a no: what was in force stays
+    const int code = remote.failed(done.error());
+    return done.error().code == ErrorCode::invalid ? kNo : code;
+  }
   remote.print(*done, render_reload(*done));
-  const auto root = parse_object(*done);
-  return root && flag(*root, "applied") ? kYes : kNo;
+  return kYes;
 }
 
 // The whole story: an operation with its ask, an ask with its operation.
@@ -141,6 +144,13 @@ int login(const Invocation& given, const RemoteContext& context, const ControlTa
   terminal.out(given.json ? *me + "\n" : render_me(*me));
   terminal.err("kept in " + file + "\n");
   return kYes;
+}
+
+// It becomes a part of a path.
+bool is_id(const std::string& text) {
+  return std::ranges::all_of(text, [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
+  });
 }
 
 int dispatch(Remote& remote) {
@@ -254,13 +264,15 @@ Result<std::string> read_arguments(const std::string& arguments, Terminal& termi
 }
 
 int run_remote(const Invocation& invocation, const RemoteContext& context) {
+  if (!is_id(invocation.id)) return complain(context.terminal, "`" + visible(invocation.id) + "` is no id");
   auto target = ControlTarget::make(invocation.url, context.control_socket, invocation.ca_file);
   if (!target) return complain(context.terminal, target.error().message);
   if (invocation.command == Command::login) return login(invocation, context, *target);
   auto token = find_credential(invocation.token_file, target->name(), context.environment);
   if (!token) return complain(context.terminal, token.error().message);
   Remote remote{invocation, context, ControlClient(std::move(*target), std::move(*token))};
-  return dispatch(remote);
+  const int code = dispatch(remote);
+  return context.terminal.broken() ? kCouldNot : code;
 }
 
 }  // namespace sallyport::gateway::cli

@@ -51,9 +51,9 @@ std::string render_status(std::string_view json) {
   for (const bj::value& value : list(*root, "servers")) {
     const auto* one = value.if_object();
     if (one == nullptr) continue;
-    rows.push_back({"  " + text(*one, "id"), text(*one, "state"), text(*one, "tools"), text(*one, "problem")});
+    rows.push_back({"  " + text(*one, "id"), text(*one, "state"), text(*one, "tools"), text(*one, "reason")});
   }
-  if (!rows.empty()) out += "\n" + render_table({"  SERVER", "STATE", "TOOLS", "PROBLEM"}, rows);
+  if (!rows.empty()) out += "\n" + render_table({"  SERVER", "STATE", "TOOLS", "REASON"}, rows);
   return out;
 }
 
@@ -101,19 +101,10 @@ std::string render_reload(std::string_view json) {
   const auto root = parse_object(json);
   if (!root) return std::string(json) + "\n";
   std::string out;
-  for (const bj::value& value : list(*root, "faults")) {
-    const auto* one = value.if_object();
-    if (one == nullptr) continue;
-    const std::string line = text(*one, "line");
-    out += text(*one, "file") + (line.empty() || line == "0" ? "" : ":" + line + ":" + text(*one, "column")) + ": " +
-           text(*one, "level") + ": " + text(*one, "message") + "\n";
-  }
-  const std::string waits = text(*root, "waits");
-  if (flag(*root, "applied"))
-    out += "in force now\n";
-  else
-    out += waits.empty() ? "not put in force\n" : "not put in force: " + waits + "\n";
-  return out;
+  for (const bj::value& fault : list(*root, "faults")) out += shown(fault) + "\n";
+  for (const bj::value& line : list(*root, "looser")) out += "looser: " + shown(line) + "\n";
+  for (const bj::value& line : list(*root, "stricter")) out += "stricter: " + shown(line) + "\n";
+  return out + fmt::format("in force now: policy {}, trust {}\n", text(*root, "policy"), text(*root, "trust"));
 }
 
 std::string render_faults(const Faults& faults) {

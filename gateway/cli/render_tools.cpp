@@ -50,16 +50,15 @@ std::string render_tools(std::string_view json, std::string_view only_server) {
     const auto* one = value.if_object();
     if (one == nullptr || (!only_server.empty() && text(*one, "server") != only_server)) continue;
     const bj::object& effect = child(*one, "effect");
-    const std::string reason = text(*one, "reason");
+    const std::string reason = text(*one, "reason").empty() ? text(*one, "note") : text(*one, "reason");
     rows.push_back({text(*one, "server") + "/" + text(*one, "tool"), dash(declared_text(effect)),
                     dash(text(effect, "assigned")), dash(effect_text(effect)),
                     text(*one, "state") + (reason.empty() ? "" : ": " + reason)});
   }
-  for (const bj::value& value : list(*root, "servers")) {
+  for (const bj::value& value : list(*root, "problems")) {
     const auto* one = value.if_object();
-    if (one == nullptr || (!only_server.empty() && text(*one, "id") != only_server)) continue;
-    const std::string problem = text(*one, "problem");
-    if (!problem.empty()) notes += fmt::format("server {} is set aside: {}\n", text(*one, "id"), problem);
+    if (one == nullptr || (!only_server.empty() && text(*one, "server") != only_server)) continue;
+    notes += fmt::format("server {} is set aside: {}\n", text(*one, "server"), text(*one, "reason"));
   }
   const std::string table =
       rows.empty() ? "no tools\n" : render_table({"TOOL", "DECLARED", "ASSIGNED", "EFFECTIVE", "DEFINITION"}, rows);
@@ -69,11 +68,11 @@ std::string render_tools(std::string_view json, std::string_view only_server) {
 std::string render_explanation(std::string_view json) {
   const auto root = parse_object(json);
   if (!root) return std::string(json) + "\n";
-  std::string out =
-      "verdict: " + text(*root, "verdict") + (flag(*root, "byDefault") ? " (the policy's default)" : "") + "\n";
+  std::string out = "verdict: " + text(*root, "verdict") + "\n";
   if (const std::string effect = effect_text(child(*root, "effect")); !effect.empty())
     out += "effect: " + effect + "\n";
-  if (const std::string state = text(*root, "definition"); !state.empty()) out += "definition: " + state + "\n";
+  if (const std::string state = text(*root, "state"); !state.empty()) out += "definition: " + state + "\n";
+  if (const std::string scope = text(*root, "scope"); !scope.empty()) out += "scope: " + scope + "\n";
   for (const bj::value& value : list(*root, "reasons")) {
     if (const auto* one = value.if_object())
       out += "reason: " + text(*one, "code") + ": " + text(*one, "message") + "\n";

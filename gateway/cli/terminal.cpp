@@ -35,8 +35,9 @@ class Silence {
 
 class SystemTerminal final : public Terminal {
  public:
-  void out(std::string_view text) override { write(stdout, text); }
+  void out(std::string_view text) override { broken_ = !write(stdout, text) || broken_; }
   void err(std::string_view text) override { write(stderr, text); }
+  [[nodiscard]] bool broken() const override { return broken_; }
   [[nodiscard]] bool interactive() const override {
     return ::isatty(STDIN_FILENO) != 0 && ::isatty(STDERR_FILENO) != 0;
   }
@@ -72,10 +73,12 @@ class SystemTerminal final : public Terminal {
     while (got < 0 && errno == EINTR);
     return got;
   }
-  static void write(std::FILE* file, std::string_view text) {
-    std::fwrite(text.data(), 1, text.size(), file);
-    std::fflush(file);
+  static bool write(std::FILE* file, std::string_view text) {
+    const bool whole = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+    return std::fflush(file) == 0 && whole;
   }
+
+  bool broken_ = false;
 };
 
 }  // namespace

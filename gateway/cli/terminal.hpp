@@ -18,6 +18,8 @@ class Terminal {
   virtual ~Terminal() = default;
   virtual void out(std::string_view text) = 0;
   virtual void err(std::string_view text) = 0;
+  // Something of `out` could not be written (a full disk, a closed pipe): the command has not done its work.
+  [[nodiscard]] virtual bool broken() const { return false; }
   // Somebody sits there: input is a terminal, and so is `err`.
   [[nodiscard]] virtual bool interactive() const = 0;
   // Without the line's end; nullopt: no more input. `secret`: not echoed, where it is a terminal.

@@ -24,6 +24,7 @@ struct Adder {
     CLI::App* sub = app.add_subcommand(name, help);
     sub->require_subcommand(1);
     sub->fallthrough();
+    sub->footer("Examples: `sallyport " + name + " COMMAND --help`.\n");
     return sub;
   }
   void id(CLI::App* sub, const std::string& what) { sub->add_option("ID", out.id, what)->required()->type_name(""); }
@@ -135,6 +136,8 @@ void add_approvals(Adder& add) {
   CLI::App* list = add.verb(*group, "list", Command::approvals_list, "What waits (or, with --state, what became of it)",
                             "  sallyport approvals list\n  sallyport approvals list --state denied\n");
   list->add_option("--state", out.state_filter, "pending (default), approved, denied, consumed, …, or all")
+      ->check(CLI::IsMember(
+          {"pending", "approved", "denied", "expired", "cancelled", "invalidated", "consumed", "revoked", "all"}))
       ->type_name("STATE");
   add.limit(list);
   add.verb(*group, "watch", Command::approvals_watch, "Show every ask as it comes; on a terminal, answer it",
@@ -166,7 +169,11 @@ void add_operations(Adder& add) {
   CLI::App* group = add.group("operations", "What was done, and what nobody knows of");
   CLI::App* list = add.verb(*group, "list", Command::operations_list, "Operations, the newest first",
                             "  sallyport operations list\n  sallyport operations list --state unknown\n");
-  list->add_option("--state", out.state_filter, "open, unknown, or a state's name")->type_name("STATE");
+  list->add_option("--state", out.state_filter, "open, unknown, or a state's name")
+      ->check(CLI::IsMember({"open", "unknown", "received", "waiting", "ready", "refused", "intent", "sent",
+                             "awaiting-input", "running", "applied", "failed", "reconciling", "resolved-applied",
+                             "resolved-none"}))
+      ->type_name("STATE");
   add.limit(list);
   CLI::App* show = add.verb(*group, "show", Command::operations_show, "One operation with its receipts",
                             "  sallyport operations show op_01KB…\n");

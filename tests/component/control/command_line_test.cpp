@@ -144,6 +144,8 @@ TEST(CommandLine, WrongLinesAreRefusedWithARemedy) {
       {{"operations", "resolve", "op_1", "maybe", "--reason", "x"}, "maybe"},
       {{"operations", "resolve", "op_1", "none"}, "--reason"},
       {{"approvals", "list", "--limit", "0"}, "0"},
+      {{"approvals", "list", "--state", "/var/lib/sallyport"}, "/var/lib/sallyport"},
+      {{"operations", "list", "--state", "lost"}, "lost"},
       {{"approvals", "list", "--limit", "1001"}, "1001"},
       {{"serve", "--port", "70000"}, "70000"},
       {{"serve", "--log", "xml"}, "xml"},

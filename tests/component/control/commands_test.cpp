@@ -62,7 +62,6 @@ class Commands : public ::testing::Test {
 TEST_F(Commands, EveryVerbAsksItsRoute) {
   rig.desk.answer("call", R"({"content":[{"type":"text","text":"hi"}]})");
   rig.desk.answer("explain", R"({"verdict":"allow"})");
-  rig.desk.answer("reload", R"({"applied":true})");
   rig.desk.answer("trust_review", R"({"digest":"sha256:aa","open":0,"servers":[]})");
   const std::vector<std::pair<std::vector<std::string>, std::string>> table{
       {{"approvals", "list"}, "approvals|pending|50"},
@@ -196,11 +195,16 @@ TEST_F(Commands, ExitCodesSayYesNoOrCouldNot) {
   rig.desk.answer("call", R"({"isError":true,"content":[{"type":"text","text":"denied"}]})");
   EXPECT_EQ(run({"call", "s", "t"}), 1);
   EXPECT_EQ(terminal.printed, "denied\n");
-  rig.desk.answer("reload", R"({"applied":false,"waits":"x"})");
+  rig.desk.fail_with(Error{ErrorCode::invalid, "the files have faults"});
   EXPECT_EQ(run({"reload"}), 1);
+  rig.desk.fail_with(std::nullopt);
   EXPECT_EQ(run({"call", "s", "t", "[1]"}), 2);
   EXPECT_EQ(run({"call", "s", "t", "@" + rig.dir().file("none")}), 2);
   EXPECT_EQ(run({"show", "xx_1"}), 2);
+  for (const char* id : {"../status", "ap_1/approve", "ap_1?state=x", "a b", "a\r\nX: y"}) {
+    EXPECT_EQ(run({"approvals", "show", id}), 2) << id;
+    EXPECT_TRUE(terminal.said.contains("is no id")) << terminal.said;
+  }
   rig.desk.fail_with(Error{ErrorCode::forbidden, "nobody approves a call of their own"});
   EXPECT_EQ(run({"approvals", "deny", "ap_1"}), 1);
   EXPECT_EQ(terminal.said, "sallyport: nobody approves a call of their own\n");

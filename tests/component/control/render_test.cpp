@@ -130,7 +130,7 @@ TEST(RenderTools, ShowsDeclaredAssignedAndEffective) {
   const std::string table = render_tools(
       R"({"tools":[{"server":"files","tool":"read","state":"accepted","effect":{"declared":{"readOnlyHint":true},"effective":{"category":"read","destructive":false,"repeat":"safe","labels":[]}}},
                    {"server":"x","tool":"y","state":"quarantined","reason":"bad schema","effect":{}}],
-          "servers":[{"id":"x","problem":"no such command"},{"id":"files"}]})");
+          "problems":[{"server":"x","reason":"no such command"}]})");
   EXPECT_EQ(table,
             "TOOL        DECLARED  ASSIGNED  EFFECTIVE                           DEFINITION\n"
             "files/read  readOnly  -         read, not destructive, repeat safe  accepted\n"
@@ -142,9 +142,11 @@ TEST(RenderTools, ShowsDeclaredAssignedAndEffective) {
 TEST(RenderExplanation, MatchedFirstThenWhyNot) {
   EXPECT_EQ(
       render_explanation(
-          R"({"verdict":"ask","byDefault":true,"rules":[{"id":"r1","kind":"deny","matched":false,"words":"the amount is 40","pointer":"/amount"},
+          R"({"verdict":"ask","state":"accepted","scope":"s/7","rules":[{"id":"r1","kind":"deny","matched":false,"words":"the amount is 40","pointer":"/amount"},
                                    {"id":"r2","kind":"ask","matched":true,"words":"by server"}],"notes":["n"],"reasons":[{"code":"C","message":"m"}]})"),
-      "verdict: ask (the policy's default)\n"
+      "verdict: ask\n"
+      "definition: accepted\n"
+      "scope: s/7\n"
       "reason: C: m\n"
       "matched:\n"
       "  r2 (ask): by server\n"
@@ -191,12 +193,12 @@ TEST(RenderCall, KeepsLinesAndShowsHiddenCharacters) {
 
 TEST(RenderOthers, StatusStopsReloadAndFaults) {
   const std::string status = render_status(
-      R"({"version":"0.1.0","waiting":2,"servers":[{"id":"s","state":"up","tools":3},{"id":"t","state":"down","problem":"gone"}]})");
+      R"({"version":"0.1.0","waiting":2,"servers":[{"id":"s","state":"up","tools":3},{"id":"t","state":"down","reason":"gone"}]})");
   EXPECT_EQ(status,
             "sallyport 0.1.0\n"
             "  waiting  2\n"
             "\n"
-            "  SERVER  STATE  TOOLS  PROBLEM\n"
+            "  SERVER  STATE  TOOLS  REASON\n"
             "  s       up     3\n"
             "  t       down          gone\n");
   EXPECT_EQ(
@@ -207,8 +209,8 @@ TEST(RenderOthers, StatusStopsReloadAndFaults) {
   EXPECT_EQ(render_stops(R"({"stops":[]})"), "nothing is stopped\n");
   EXPECT_EQ(
       render_reload(
-          R"({"applied":false,"waits":"it may loosen","faults":[{"level":"error","file":"p","line":3,"column":4,"message":"m"}]})"),
-      "p:3:4: error: m\nnot put in force: it may loosen\n");
+          R"({"faults":["p:3:4: warning: m"],"looser":["rule r is gone"],"stricter":[],"policy":"sha256:aa","trust":"sha256:bb"})"),
+      "p:3:4: warning: m\nlooser: rule r is gone\nin force now: policy sha256:aa, trust sha256:bb\n");
   Fault fault{.level = Fault::Level::error, .file = "f", .position = {2, 3}, .pointer = "/a", .message = "m"};
   EXPECT_EQ(render_faults({fault}), to_text(fault) + "\n1 error\n");
   EXPECT_EQ(faults_json({fault}),

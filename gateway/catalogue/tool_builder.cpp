@@ -66,10 +66,11 @@ void set_state(Tool& tool, const BuildContext& context, const trust::ServerTrust
       quarantine(tool, "its definition is not one that was accepted; `sallyport trust diff` shows the difference");
       break;
   }
-  if (judged.accepted != nullptr) {
-    tool.definition = judged.accepted->document;
-    tool.digest = judged.accepted->digest;
-  }
+  if (judged.accepted == nullptr) return;
+  tool.digest = judged.accepted->digest;
+  // Of equal ones the server's own text, whose order of members clients and models see.
+  const bool equal = tool.state == ToolState::pinned && (server_trust == nullptr || server_trust->ignore.empty());
+  if (!equal) tool.definition = judged.accepted->document;
 }
 
 void scan(Tool& tool, const trust::ServerTrust* server_trust) {
@@ -132,8 +133,10 @@ std::shared_ptr<const SchemaCache::Compiled> SchemaCache::get(const std::string&
   if (entry) return entry;
   auto made = std::make_shared<Compiled>();
   const json::Value input = definition.find("inputSchema");
-  if (!input || !input.is_object()) {
-    made->input_problem = "it has no `inputSchema` object";
+  if (!input) {
+    made->input_problem = "it has no `inputSchema`";
+  } else if (!input.is_object()) {
+    made->input_problem = fmt::format("its `inputSchema` must be an object, not {}", json::to_string(input.kind()));
   } else if (auto schema = schema::Schema::compile(input)) {
     made->input = std::make_shared<const schema::Schema>(std::move(*schema));
   } else {

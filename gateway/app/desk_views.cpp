@@ -43,21 +43,6 @@ bj::object effect_json(const EffectView& view) {
   return out;
 }
 
-// The facts that `explain` of policy wants, of a call that was judged already.
-CallFacts facts_of(const calls::Call& call) {
-  const calls::Judgement& judged = call.judged;
-  CallFacts facts;
-  facts.principal = &call.request.client->principal;
-  facts.server = judged.tool->ref.server;
-  facts.tool = judged.tool->ref.tool;
-  facts.effect = judged.effect.effective;
-  facts.pinned = judged.tool->state == ToolState::pinned;
-  facts.arguments = call.request.arguments;
-  if (judged.tool->contract) facts.paths = judged.tool->contract->paths;
-  facts.input_schema = judged.tool->input->document().root();
-  return facts;
-}
-
 }  // namespace
 
 std::string tools_json(const Snapshot& snapshot) {
@@ -91,7 +76,7 @@ std::string explanation_json(const calls::Call& call) {
   const Verdict verdict = judged.refusals.empty() ? judged.decision.verdict : Verdict::deny;
   bj::object out{{"reasons", std::move(reasons)}, {"verdict", to_string(verdict)}};
   if (judged.tool && judged.tool->input) {
-    const policy::Explanation explanation = policy::explain(*judged.snapshot->policy, facts_of(call));
+    const policy::Explanation explanation = policy::explain(*judged.snapshot->policy, calls::facts_of(call));
     bj::array rules;
     for (const policy::RuleLine& line : explanation.rules) {
       bj::object entry{

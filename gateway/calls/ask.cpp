@@ -103,7 +103,7 @@ asio::awaitable<Calls::Ask> Calls::wait_for_answer(FlightPtr flight) {
       co_return Ask::refused;
     }
     // Decided again on what is in force now: an ask is void only if that differs.
-    if (!is_current(call.judged)) judge(call);
+    if (!is_current(call.judged)) co_await decide(flight);
     if (call.judged.refused()) {
       const trust::event::Invalidated refused{call.judged.refusals.front().sentence};
       co_await end_ask(flight, refused);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "gateway/base/log.hpp"
+#include "gateway/calls/budgets.hpp"
 #include "gateway/calls/calls.hpp"
 #include "gateway/calls/operation_table.hpp"
 #include "schemas/core/encoding.hpp"
@@ -30,12 +31,14 @@ asio::awaitable<Answer> Calls::tools_call(Inbound inbound) {
   Call& call = flight->call;
   auto key = client_key(inbound);
   if (key) call.request.key = std::move(*key);
-  judge(call);
+  co_await decide(flight);
   if (!key && key.error().code == ErrorCode::invalid)
     refuse(call.judged, ReasonCode::idempotency_key_invalid, key.error().message);
   if (closing_) refuse(call.judged, ReasonCode::server_unavailable, "The gateway is shutting down.");
   if (!store_.healthy())
     refuse(call.judged, ReasonCode::recording_unavailable, "The gateway cannot record what it does.");
+  auto counted = co_await count_budgets(flight);
+  if (!counted) refuse(call.judged, ReasonCode::recording_unavailable, "The request could not be counted.");
   if (!may_start(call)) refuse(call.judged, ReasonCode::limit_reached, "Too many calls are under way.");
   const bool asks = call.judged.decision.verdict == Verdict::ask;
   if (const auto denied = denied_.find(call.row.run + call.row.fingerprint);
@@ -51,9 +54,35 @@ asio::awaitable<Answer> Calls::tools_call(Inbound inbound) {
     if (repeat.answer) co_return std::move(*repeat.answer);
     if (repeat.flight) flight = repeat.flight;
   }
-  if (flights_.find(flight->call.row.id) == flights_.end()) start(flight);
+  if (flights_.find(flight->call.row.id) == flights_.end()) {
+    if (!call.over_budget.empty()) {
+      refuse(call.judged, ReasonCode::budget_exhausted, call.over_budget);
+      forget_fingerprint(call.row);
+      co_await conclude_refused(flight);
+      co_return answer_of(flight);
+    }
+    start(flight);
+  }
   Answer answer = co_await attend(flight, std::move(inbound));
   co_return answer;
+}
+
+// Counts the request in every budget that it concerns. One that has no room left refuses it, unless it turns out to
+// repeat an operation: a repeat takes nothing from a budget but the request.
+asio::awaitable<Status> Calls::count_budgets(FlightPtr flight) {
+  Call& call = flight->call;
+  if (call.judged.budgets.empty()) co_return Status{};
+  const UnixMillis now = clock_.now();
+  std::optional<std::string> refused;
+  auto counted = co_await store_.commit(Durability::crash, [&](Tx& tx) -> Status {
+    auto checked = count_request(tx, call.judged.budgets, now);
+    if (!checked) return fail(checked.error());
+    refused = *checked;
+    return {};
+  });
+  if (!counted) co_return counted;
+  if (refused) call.over_budget = *refused;
+  co_return Status{};
 }
 
 // The key that the client sent, by `_meta` or header. not_found: none.

@@ -10,6 +10,7 @@
 #include "gateway/ports/inbound.hpp"
 #include "gateway/ports/records.hpp"
 #include "gateway/ports/snapshot.hpp"
+#include "policy/budgets/budget.hpp"
 #include "policy/evaluate/evaluate.hpp"
 #include "schemas/model/decision.hpp"
 #include "trust/servers/scope.hpp"
@@ -36,6 +37,20 @@ struct Request {
   UnixMillis received = 0;
 };
 
+// A receipt that a require rule is satisfied by, and the revision at which it counts.
+struct EvidenceBasis {
+  std::string rule, receipt;
+  std::string server, scope;  // of the evidence tool's call
+  std::uint64_t revision = 0;
+};
+
+// A budget that counts this call; the rule belongs to the snapshot's policy.
+struct BudgetUse {
+  const policy::BudgetRule* rule = nullptr;
+  std::string key;
+  policy::Decimal amount;
+};
+
 // What a pass found, on one snapshot.
 struct Judgement {
   std::shared_ptr<const Snapshot> snapshot;
@@ -46,6 +61,9 @@ struct Judgement {
   trust::Scope scope;
   std::string key;  // the contract may take it from an argument
   policy::Weighed weighed;
+  std::vector<EvidenceBasis> evidence;  // what unmet requirements rest on; must still hold when it is recorded
+  std::vector<std::string> hooks;       // what hooks said, for the log
+  std::vector<BudgetUse> budgets;
   Decision decision;
   std::vector<Refusal> refusals;
   std::vector<std::string> unknowns;  // operations whose outcome stands in the way or must be shown
@@ -60,8 +78,10 @@ struct Call {
   Judgement judged;
   OperationRow row;
   int passes = 0;
-  std::string approval;  // ap_… of this operation, if it ever asked
-  std::string binding;   // canonical text of what the approval is bound to
+  std::string approval;                            // ap_… of this operation, if it ever asked
+  std::string over_budget;                         // why the request itself found no room in a budget; empty: it did
+  std::string binding;                             // canonical text of what the approval is bound to
+  std::optional<std::uint64_t> evidence_revision;  // of the scope, before an evidence tool was called
   UnixMillis decided = 0, sent = 0, answered = 0;
 };
 

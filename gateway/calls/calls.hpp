@@ -27,6 +27,10 @@
 #include "trust/approvals/binding.hpp"
 #include "trust/receipts/receipt.hpp"
 
+namespace sallyport::gateway {
+class HttpClient;
+}
+
 namespace sallyport::gateway::calls {
 
 // What receipts say of this process.
@@ -92,17 +96,26 @@ class Calls final : private Context {
   // engine.cpp
   asio::awaitable<void> drive(FlightPtr flight);
   asio::awaitable<void> work(FlightPtr flight);
-  void judge(Call& call) const;
+  asio::awaitable<void> decide(FlightPtr flight);
   [[nodiscard]] bool is_current(const Judgement& judged) const;
   void finish(const FlightPtr& flight);
   void forget_fingerprint(const OperationRow& row);
   void start(const FlightPtr& flight);
+
+  // wants.cpp: evidence and hooks
+  asio::awaitable<std::vector<policy::EvidenceFound>> find_evidence(FlightPtr flight);
+  asio::awaitable<std::vector<policy::HookAnswer>> ask_hooks(FlightPtr flight);
+  [[nodiscard]] bool write_open(const trust::Scope& scope, std::string_view but_operation) const;
+  [[nodiscard]] std::vector<std::string> evidence_rules(const Call& call) const;
+  static Status keep_evidence(Tx& tx, const Call& call, const std::vector<std::string>& rules,
+                              const std::string& receipt);
 
   // attach.cpp: the client's side
   asio::awaitable<Answer> attend(FlightPtr flight, Inbound inbound);
   [[nodiscard]] Answer answer_of(const FlightPtr& flight);
   [[nodiscard]] FlightPtr new_flight(Request request, UnixMillis received);
   [[nodiscard]] static Result<std::string> client_key(const Inbound& inbound);
+  asio::awaitable<Status> count_budgets(FlightPtr flight);
   void delivered(std::string operation, bool in_full);
   [[nodiscard]] bool is_unknown(std::string_view operation) const;
 
@@ -127,8 +140,13 @@ class Calls final : private Context {
 
   // record.cpp, dispatch.cpp, conclude.cpp
   asio::awaitable<Result<PermittedCall>> record(FlightPtr flight);
+  asio::awaitable<Status> record_read(Call& call, const OperationRow& row, UnixMillis now);
+  asio::awaitable<Result<std::optional<std::uint64_t>>> revision_before(Call& call);
+  static void note_unrecorded(Call& call, const Error& error);
   asio::awaitable<ServerAnswer> dispatch(FlightPtr flight, std::shared_ptr<ServerLink> link, PermittedCall permit);
   asio::awaitable<void> conclude(FlightPtr flight, ServerAnswer answer);
+  [[nodiscard]] std::vector<std::string> fulfilled(const Call& call, const OperationRow& row,
+                                                   const ServerAnswer& answer, bool doubtful) const;
   asio::awaitable<void> conclude_refused(FlightPtr flight);
   void set_answer(const FlightPtr& flight, const ServerAnswer& answer, trust::ResultStatus status,
                   const std::optional<std::string>& withheld, const std::string& warning, CallMeta& meta);
@@ -166,7 +184,8 @@ class Calls final : private Context {
   std::unordered_map<std::string, Refusal> denied_;  // run and fingerprint: a denial holds for the rest of the run
   std::vector<OperationRow> unknowns_;
   std::vector<StopRow> stops_;
-  std::uint64_t epoch_ = 0;  // moves with unknowns_ and stops_
+  std::uint64_t epoch_ = 0;            // moves with unknowns_ and stops_
+  std::unique_ptr<HttpClient> hooks_;  // made when the first hook is asked
   TaskGroup tasks_;
 };
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "gateway/base/log.hpp"
+#include "gateway/calls/budgets.hpp"
 #include "gateway/calls/calls.hpp"
 #include "gateway/calls/operation_table.hpp"
 #include "policy/conditions/condition.hpp"
@@ -122,7 +123,27 @@ std::string lost_sentence(const Call& call, const ServerAnswer& answer) {
   return fmt::format("The answer of `{}` was lost: {}.", tool, visible(answer.detail));
 }
 
+// Applied: the reservation stays for good; none: it is given back; unknown: it is held.
+Status settle_budgets(Tx& tx, const OperationRow& row) {
+  if (row.outcome == Outcome::unknown) return {};
+  return row.outcome == Outcome::applied ? calls::keep(tx, row.id) : release(tx, row.id);
+}
+
 }  // namespace
+
+// Rules for which this result is evidence: only a good result of what the schema promises can be one.
+std::vector<std::string> Calls::fulfilled(const Call& call, const OperationRow& row, const ServerAnswer& answer,
+                                          bool doubtful) const {
+  std::vector<std::string> rules;
+  if (doubtful || !call.evidence_revision || row.outcome != Outcome::applied || write_open(call.judged.scope, row.id))
+    return rules;
+  const json::Value content = answer.result.find("structuredContent");
+  const json::Value schema = call.judged.tool->output ? call.judged.tool->output->document().root() : json::Value();
+  for (const std::string& rule : evidence_rules(call)) {
+    if (policy::evidence_fulfils(*call.judged.snapshot->policy, rule, content, schema)) rules.push_back(rule);
+  }
+  return rules;
+}
 
 asio::awaitable<void> Calls::conclude(FlightPtr flight, ServerAnswer answer) {
   Call& call = flight->call;
@@ -170,6 +191,7 @@ asio::awaitable<void> Calls::conclude(FlightPtr flight, ServerAnswer answer) {
 
   set_answer(flight, answer, finding.status, withheld, warning, meta);
   const bool keep = !row.is_read && flight->result;
+  const std::vector<std::string> evidence = fulfilled(call, row, answer, withheld.has_value() || !warning.empty());
   auto stored = co_await store_.commit(Durability::crash, [&](Tx& tx) -> Status {
     auto appended = tx.append(body);
     if (!appended) return fail(appended.error());
@@ -177,6 +199,10 @@ asio::awaitable<void> Calls::conclude(FlightPtr flight, ServerAnswer answer) {
     if (!is_open(row.state)) {
       if (auto dropped = tx.drop_sealed(row.id, "params"); !dropped) return dropped;
     }
+    if (!evidence.empty()) {
+      if (auto kept = keep_evidence(tx, call, evidence, body.id); !kept) return kept;
+    }
+    if (auto settled = settle_budgets(tx, row); !settled) return settled;
     return keep ? tx.put_sealed(row.id, "result", *flight->result) : Status{};
   });
   call.row = std::move(row);

@@ -4,6 +4,7 @@
 #include "gateway/base/log.hpp"
 #include "gateway/calls/calls.hpp"
 #include "gateway/calls/operation_table.hpp"
+#include "gateway/net/http_client.hpp"
 #include "policy/evaluate/evaluate.hpp"
 #include "trust/servers/contract.hpp"
 
@@ -66,14 +67,6 @@ void Calls::configuration_changed() {
   for (const auto& [id, flight] : flights_) flight->nudge.notify();
 }
 
-// One pass over everything that is in force now. Evidence and hooks that cannot be had count as not found and as
-// failed.
-void Calls::judge(Call& call) const {
-  calls::judge(call, snapshots_.current(), *this);
-  call.judged.epoch = epoch_;
-  call.decided = clock_.now();
-}
-
 bool Calls::is_current(const Judgement& judged) const {
   return judged.snapshot && judged.snapshot == snapshots_.current() && judged.epoch == epoch_;
 }
@@ -81,7 +74,7 @@ bool Calls::is_current(const Judgement& judged) const {
 asio::awaitable<void> Calls::work(FlightPtr flight) {
   Call& call = flight->call;
   for (call.passes = 0; call.passes < kPasses; ++call.passes) {
-    if (!is_current(call.judged)) judge(call);
+    if (!is_current(call.judged)) co_await decide(flight);
     if (call.judged.refused()) {
       co_await conclude_refused(flight);
       co_return;

@@ -7,13 +7,18 @@
 
 namespace sallyport::gateway::calls {
 
-void judge(Call& call, std::shared_ptr<const Snapshot> snapshot, const Context& context) {
+void weigh(Call& call, std::shared_ptr<const Snapshot> snapshot, const Context& context) {
   call.judged = Judgement{};
   call.judged.snapshot = std::move(snapshot);
   for (const Phase& phase : kWeighing) phase.run(call, context);
+}
+
+void conclude(Call& call, std::span<const policy::EvidenceFound> evidence, std::span<const policy::HookAnswer> hooks,
+              const Context& context) {
   Judgement& judged = call.judged;
-  if (judged.tool && !judged.refused())
-    judged.decision = policy::conclude(*judged.snapshot->policy, judged.weighed, {}, {});
+  if (judged.tool && !judged.refused()) {
+    judged.decision = policy::conclude(*judged.snapshot->policy, judged.weighed, evidence, hooks);
+  }
   for (const Phase& phase : kConcluding) phase.run(call, context);
 }
 
@@ -32,7 +37,8 @@ Call rehearse(std::shared_ptr<const ClientContext> client, std::shared_ptr<const
     return call;
   }
   call.request = std::move(*request);
-  judge(call, std::move(snapshot), context);
+  weigh(call, std::move(snapshot), context);
+  conclude(call, {}, {}, context);
   return call;
 }
 

@@ -5,7 +5,6 @@
 #include "trust/servers/contract.hpp"
 
 namespace sallyport::gateway::calls {
-namespace {
 
 CallFacts facts_of(const Call& call) {
   const Judgement& judged = call.judged;
@@ -20,6 +19,8 @@ CallFacts facts_of(const Call& call) {
   facts.input_schema = judged.tool->input->document().root();
   return facts;
 }
+
+namespace {
 
 void add_denials(Judgement& judged) {
   Refusal refusal;

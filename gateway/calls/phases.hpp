@@ -27,6 +27,7 @@ void check_definition(Call& call, const Context& context);
 void check_arguments(Call& call, const Context& context);
 void apply_contract(Call& call, const Context& context);
 void weigh_rules(Call& call, const Context& context);
+void find_budgets(Call& call, const Context& context);
 void conclude_rules(Call& call, const Context& context);
 void check_pending(Call& call, const Context& context);
 
@@ -36,21 +37,28 @@ struct Phase {
 };
 
 // In order. `conclude` and `pending` come after evidence and hooks were fetched, which only Calls can do.
-inline constexpr std::array<Phase, 6> kWeighing{{
+inline constexpr std::array<Phase, 7> kWeighing{{
     {"tool", find_tool},               // first: nothing else can be asked before it is known what is called
     {"stops", check_stops},            // an operator's stop outranks everything that could still be found
     {"definition", check_definition},  // before the arguments: a quarantined tool's schema judges nothing
     {"arguments", check_arguments},    // before contract and rules: they read values, and only judged ones
     {"contract", apply_contract},      // before the rules: they see the effect that it gives to these arguments
     {"rules", weigh_rules},
+    {"budgets", find_budgets},  // after the contract: a budget may look at the effect
 }};
 inline constexpr std::array<Phase, 2> kConcluding{{
     {"verdict", conclude_rules},  // after evidence and hooks: deny, unmet require, ask, allow, default
     {"pending", check_pending},   // last: an unknown write turns an allow into a block or an ask, never the other way
 }};
 
-// All of them on that snapshot; evidence and hooks count as not found and as failed.
-void judge(Call& call, std::shared_ptr<const Snapshot> snapshot, const Context& context);
+// The two halves: before and after evidence and hooks are fetched (an unanswered one counts as not found and as
+// failed).
+void weigh(Call& call, std::shared_ptr<const Snapshot> snapshot, const Context& context);
+void conclude(Call& call, std::span<const policy::EvidenceFound> evidence, std::span<const policy::HookAnswer> hooks,
+              const Context& context);
+
+// What rules look at.
+[[nodiscard]] CallFacts facts_of(const Call& call);
 
 // What would be decided of a made-up call; runs nothing, records nothing. `params`: call_params().
 [[nodiscard]] Call rehearse(std::shared_ptr<const ClientContext> client, std::shared_ptr<const json::Document> params,

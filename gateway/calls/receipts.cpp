@@ -58,6 +58,7 @@ trust::ReceiptBody Calls::body_of(const Call& call, trust::ReceiptKind kind) con
     body.scope_name = judged.scope.name();
   }
   if (judged.snapshot) body.decision = decision_of(judged);
+  for (const EvidenceBasis& basis : judged.evidence) body.evidence.push_back(basis.receipt);
   // Values that cannot be told apart are not hashed: there is no canonical form of them.
   if (!(call.request.arguments && call.request.arguments.ambiguity())) {
     trust::RecordRules rules;

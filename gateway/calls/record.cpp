@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "gateway/calls/approval_rows.hpp"
+#include "gateway/calls/budgets.hpp"
 #include "gateway/calls/calls.hpp"
 #include "gateway/calls/operation_table.hpp"
 #include "schemas/core/encoding.hpp"
@@ -57,6 +58,15 @@ Result<trust::Approval> spend(Tx& tx, const std::string& id, const std::string& 
   return spent;
 }
 
+// Evidence must still be current in the transaction that rests on it.
+Status still_holds(Tx& tx, const std::vector<EvidenceBasis>& evidence) {
+  for (const EvidenceBasis& basis : evidence) {
+    if (tx.revision(basis.server, basis.scope) != basis.revision)
+      return fail(ErrorCode::conflict, "the evidence is stale now");
+  }
+  return {};
+}
+
 }  // namespace
 
 asio::awaitable<Result<PermittedCall>> Calls::record(FlightPtr flight) {
@@ -75,9 +85,15 @@ asio::awaitable<Result<PermittedCall>> Calls::record(FlightPtr flight) {
   row.attempts += 1;
   const bool wants_progress =
       std::ranges::any_of(flight->waiters, [](const Waiter* w) { return !w->progress_token.empty(); });
+  const bool evidence_tool = !evidence_rules(call).empty();
+  if (evidence_tool && row.is_read) {
+    auto revision = co_await revision_before(call);
+    if (!revision) co_return fail(revision.error());
+    call.evidence_revision = *revision;
+  }
   if (row.is_read && call.judged.decision.verdict == Verdict::allow) {
-    // One receipt at the end, or at the next start; nobody waits for the disk before a read.
-    store_.post([row](Tx& tx) { return tx.put(row); });
+    auto recorded = co_await record_read(call, row, now);
+    if (!recorded) co_return fail(recorded.error());
     call.row = std::move(row);
     co_return Permit::make(call, wants_progress);
   }
@@ -88,8 +104,11 @@ asio::awaitable<Result<PermittedCall>> Calls::record(FlightPtr flight) {
   const std::string binding = asked ? trust::digest(binding_of(call)) : std::string();
   const std::string params(call.request.params.raw());
   std::string receipt;
+  std::uint64_t revision = 0;
   auto committed = co_await store_.commit(row.is_read ? Durability::crash : Durability::power, [&](Tx& tx) -> Status {
     trust::ReceiptBody intent = body;
+    if (auto held = still_holds(tx, call.judged.evidence); !held) return held;
+    if (auto reserved = reserve(tx, call.judged.budgets, row.id, now); !reserved) return reserved;
     if (asked) {
       auto spent = spend(tx, call.approval, binding, now);
       if (!spent) return fail(spent.error());
@@ -97,7 +116,8 @@ asio::awaitable<Result<PermittedCall>> Calls::record(FlightPtr flight) {
     }
     if (!row.is_read) {
       if (auto bumped = tx.bump_revision(row.server, row.scope); !bumped) return bumped;
-      intent.scope_revision = tx.revision(row.server, row.scope);
+      revision = tx.revision(row.server, row.scope);
+      intent.scope_revision = revision;
     }
     auto appended = tx.append(std::move(intent));
     if (!appended) return fail(appended.error());
@@ -108,16 +128,56 @@ asio::awaitable<Result<PermittedCall>> Calls::record(FlightPtr flight) {
     return tx.put_sealed(row.id, "params", params);
   });
   if (!committed) {
-    if (committed.error().code != ErrorCode::conflict) {
-      refuse(call.judged, ReasonCode::recording_unavailable, "The decision could not be recorded.");
-    } else {
-      call.judged.snapshot = nullptr;  // the approval is another now: decide again
-    }
+    note_unrecorded(call, committed.error());
     co_return fail(committed.error());
   }
+  if (evidence_tool && !row.is_read) call.evidence_revision = revision;
   row.receipt = receipt;
   call.row = std::move(row);
   co_return Permit::make(call, wants_progress);
+}
+
+// A read that rests on nothing that could change meanwhile is not waited for: it has one receipt, at the end or at the
+// next start.
+asio::awaitable<Status> Calls::record_read(Call& call, const OperationRow& row, UnixMillis now) {
+  if (call.judged.budgets.empty() && call.judged.evidence.empty()) {
+    store_.post([row](Tx& tx) { return tx.put(row); });
+    co_return Status{};
+  }
+  auto committed = co_await store_.commit(Durability::crash, [&](Tx& tx) -> Status {
+    if (auto held = still_holds(tx, call.judged.evidence); !held) return held;
+    if (auto reserved = reserve(tx, call.judged.budgets, row.id, now); !reserved) return reserved;
+    return tx.put(row);
+  });
+  if (!committed) note_unrecorded(call, committed.error());
+  co_return committed;
+}
+
+// What a failed commit means for the call: another is now what it rested on (decide again), no room, or nothing can be
+// recorded.
+void Calls::note_unrecorded(Call& call, const Error& error) {
+  if (error.code == ErrorCode::conflict) {
+    call.judged.snapshot = nullptr;
+  } else if (error.code == ErrorCode::limit && !call.judged.budgets.empty()) {
+    refuse(call.judged, ReasonCode::budget_exhausted, error.message);
+  } else {
+    refuse(call.judged, ReasonCode::recording_unavailable, "The decision could not be recorded.");
+  }
+}
+
+// The revision that a result can be evidence for; nullopt while a write that touches the scope is open.
+asio::awaitable<Result<std::optional<std::uint64_t>>> Calls::revision_before(Call& call) {
+  if (write_open(call.judged.scope, call.row.id)) co_return std::optional<std::uint64_t>();
+  std::uint64_t revision = 0;
+  auto read = co_await store_.read([&](Tx& tx) -> Status {
+    revision = tx.revision(call.row.server, call.row.scope);
+    return {};
+  });
+  if (!read) {
+    refuse(call.judged, ReasonCode::recording_unavailable, "The gateway cannot read its records.");
+    co_return fail(read.error());
+  }
+  co_return std::optional<std::uint64_t>(revision);
 }
 
 }  // namespace sallyport::gateway::calls

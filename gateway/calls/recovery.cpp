@@ -3,6 +3,7 @@
 
 #include "gateway/base/log.hpp"
 #include "gateway/calls/approval_rows.hpp"
+#include "gateway/calls/budgets.hpp"
 #include "gateway/calls/calls.hpp"
 #include "gateway/calls/operation_table.hpp"
 
@@ -147,6 +148,8 @@ asio::awaitable<Result<OperationRow>> Calls::resolve(std::string operation, Even
     if (!appended) return fail(appended.error());
     row.receipt = appended->id;
     if (auto dropped = tx.drop_sealed(row.id, "params"); !dropped) return dropped;
+    if (auto settled = row.outcome == Outcome::applied ? keep(tx, row.id) : release(tx, row.id); !settled)
+      return settled;
     return tx.put(row);
   });
   if (!stored) co_return fail(stored.error());

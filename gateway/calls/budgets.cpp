@@ -1,0 +1,98 @@
+#include "gateway/calls/budgets.hpp"
+
+#include <fmt/format.h>
+#include <boost/json.hpp>
+
+#include "gateway/calls/phases.hpp"
+#include "policy/rules/policy.hpp"
+#include "schemas/core/canonical.hpp"
+
+namespace sallyport::gateway::calls {
+namespace bj = boost::json;
+
+namespace {
+
+std::string setting_of(const std::string& key) { return "budget/" + key; }
+
+Result<policy::Counter> counter(Tx& tx, const std::string& key) {
+  const auto stored = tx.setting(setting_of(key));
+  if (!stored) return policy::Counter{};
+  auto decoded = policy::decode_counter(*stored);
+  if (!decoded) return fail(ErrorCode::corrupt, "a budget's counter cannot be read");
+  return std::move(*decoded);
+}
+
+std::string refusal_words(const BudgetUse& use, const policy::BudgetRefusal& refusal) {
+  return fmt::format("The budget `{}` is used up: {}.", use.rule->budget.id, refusal.words);
+}
+
+}  // namespace
+
+void find_budgets(Call& call, const Context&) {
+  Judgement& judged = call.judged;
+  if (!judged.tool || !judged.tool->input || judged.snapshot->policy->budgets.empty()) return;
+  if (call.request.arguments && call.request.arguments.ambiguity()) return;
+  const CallFacts facts = facts_of(call);
+  for (const policy::BudgetRule* rule : policy::budgets_for(*judged.snapshot->policy, facts)) {
+    BudgetUse use{rule, policy::budget_key(rule->budget, facts, call.row.run), {}};
+    if (rule->budget.sum) {
+      auto amount = policy::budget_amount(rule->budget, facts.arguments, facts.input_schema);
+      if (!amount) {
+        refuse(judged, ReasonCode::budget_exhausted,
+               fmt::format("The budget `{}` cannot count this call: {}.", rule->budget.id, amount.error().message),
+               rule->budget.id);
+        continue;
+      }
+      use.amount = *amount;
+    }
+    judged.budgets.push_back(std::move(use));
+  }
+}
+
+Result<std::optional<std::string>> count_request(Tx& tx, std::span<const BudgetUse> budgets, UnixMillis now) {
+  std::optional<std::string> refused;
+  for (const BudgetUse& use : budgets) {
+    auto state = counter(tx, use.key);
+    if (!state) return fail(state.error());
+    const auto no_room = policy::check(use.rule->budget, *state, policy::Charge{1, 1, use.amount}, now);
+    if (no_room && !refused) refused = refusal_words(use, *no_room);
+    policy::count(use.rule->budget, *state, policy::Charge{1, 0, {}}, now);
+    if (auto put = tx.put_setting(setting_of(use.key), policy::encode(*state)); !put) return fail(put.error());
+  }
+  return refused;
+}
+
+Status reserve(Tx& tx, std::span<const BudgetUse> budgets, const std::string& operation, UnixMillis now) {
+  if (budgets.empty()) return {};
+  bj::array reserved;
+  for (const BudgetUse& use : budgets) {
+    auto state = counter(tx, use.key);
+    if (!state) return fail(state.error());
+    auto reservation = policy::reserve(use.rule->budget, *state, policy::Charge{0, 1, use.amount}, now);
+    if (!reservation) return fail(ErrorCode::limit, refusal_words(use, reservation.error()));
+    if (auto put = tx.put_setting(setting_of(use.key), policy::encode(*state)); !put) return put;
+    reserved.emplace_back(bj::object{{"key", use.key}, {"reservation", policy::encode(*reservation)}});
+  }
+  return tx.put_sealed(operation, "reservations", json::canonical(bj::value(std::move(reserved))));
+}
+
+Status release(Tx& tx, const std::string& operation) {
+  auto stored = tx.sealed(operation, "reservations");
+  if (!stored) return stored.error().code == ErrorCode::not_found ? Status{} : fail(stored.error());
+  boost::system::error_code ec;
+  const bj::value list = bj::parse(*stored, ec);
+  if (ec || !list.is_array()) return fail(ErrorCode::corrupt, "a budget's reservation cannot be read");
+  for (const bj::value& entry : list.as_array()) {
+    const std::string key(entry.at("key").as_string());
+    const auto reservation = policy::decode_reservation(std::string(entry.at("reservation").as_string()));
+    auto state = counter(tx, key);
+    if (!state || !reservation) return fail(ErrorCode::corrupt, "a budget's reservation cannot be read");
+    policy::release(*state, *reservation);
+    if (auto put = tx.put_setting(setting_of(key), policy::encode(*state)); !put) return put;
+  }
+  return tx.drop_sealed(operation, "reservations");
+}
+
+Status keep(Tx& tx, const std::string& operation) { return tx.drop_sealed(operation, "reservations"); }
+
+}  // namespace sallyport::gateway::calls

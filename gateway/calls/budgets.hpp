@@ -1,0 +1,26 @@
+// Budgets of a call (design section 7): found while judging, counted when the request arrives, reserved in the commit
+// that records the intent, given back when nothing was done. The counters live in the store and change in its
+// transactions only.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "gateway/calls/call.hpp"
+#include "gateway/ports/store.hpp"
+
+namespace sallyport::gateway::calls {
+
+// Counts the request, refused or not; says why it does not fit, if it does not (request, one attempt and the amount
+// together).
+[[nodiscard]] Result<std::optional<std::string>> count_request(Tx& tx, std::span<const BudgetUse> budgets,
+                                                               UnixMillis now);
+// Reserves one attempt and the amounts for the operation. ErrorCode::limit: a budget has no room left.
+Status reserve(Tx& tx, std::span<const BudgetUse> budgets, const std::string& operation, UnixMillis now);
+// Gives back what was reserved for the operation: nothing was done.
+Status release(Tx& tx, const std::string& operation);
+// Its outcome is applied: the reservation stays for good.
+Status keep(Tx& tx, const std::string& operation);
+
+}  // namespace sallyport::gateway::calls

@@ -1,0 +1,186 @@
+// Between the two halves of the rules (design section 3, step 7): the evidence that require rules want, and the hooks.
+// Fetched only if nothing denied.
+#include <fmt/format.h>
+#include <boost/json.hpp>
+
+#include "gateway/base/log.hpp"
+#include "gateway/calls/calls.hpp"
+#include "gateway/net/http_client.hpp"
+#include "policy/evaluate/hook.hpp"
+#include "policy/rules/policy.hpp"
+#include "schemas/core/canonical.hpp"
+#include "schemas/core/encoding.hpp"
+
+namespace sallyport::gateway::calls {
+namespace bj = boost::json;
+
+namespace {
+
+std::string setting_of(std::string_view rule, std::string_view principal) {
+  return fmt::format("evidence/{}/{}", quote(rule), quote(principal));
+}
+
+// What was kept when an evidence tool gave the wanted result.
+struct KeptEvidence {
+  std::string receipt, server, tool, definition, scope;
+  std::uint64_t revision = 0;
+};
+
+std::optional<KeptEvidence> parse(const std::string& text) {
+  boost::system::error_code ec;
+  const bj::value root = bj::parse(text, ec);
+  if (ec || !root.is_object()) return std::nullopt;
+  const auto member = [&](const char* name) {
+    const auto* value = root.as_object().if_contains(name);
+    return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
+  };
+  const auto* revision = root.as_object().if_contains("revision");
+  if (revision == nullptr || !revision->is_int64()) return std::nullopt;
+  return KeptEvidence{member("receipt"),    member("server"), member("tool"),
+                      member("definition"), member("scope"),  static_cast<std::uint64_t>(revision->as_int64())};
+}
+
+}  // namespace
+
+// Whether a write that touches the scope is under way or unknown.
+bool Calls::write_open(const trust::Scope& scope, std::string_view but_operation) const {
+  for (const auto& [id, flight] : flights_) {
+    const Call& call = flight->call;
+    if (id == but_operation || call.row.is_read || flight->stage != Stage::running) continue;
+    if (trust::overlap(call.judged.scope, scope)) return true;
+  }
+  return std::ranges::any_of(unknowns_, [&](const OperationRow& row) {
+    if (row.unknown != Unknown::lost || row.server != scope.server) return false;
+    const auto touched = trust::Scope::from_key(row.scope);
+    return !touched || trust::overlap(*touched, scope);
+  });
+}
+
+asio::awaitable<void> Calls::decide(FlightPtr flight) {
+  Call& call = flight->call;
+  calls::weigh(call, snapshots_.current(), *this);
+  call.judged.epoch = epoch_;
+  std::vector<policy::EvidenceFound> evidence;
+  std::vector<policy::HookAnswer> hooks;
+  if (!call.judged.refused() && !call.judged.weighed.evidence.empty()) evidence = co_await find_evidence(flight);
+  if (!call.judged.refused() && !call.judged.weighed.hooks.empty()) hooks = co_await ask_hooks(flight);
+  calls::conclude(call, evidence, hooks, *this);
+  call.decided = clock_.now();
+}
+
+asio::awaitable<std::vector<policy::EvidenceFound>> Calls::find_evidence(FlightPtr flight) {
+  Call& call = flight->call;
+  std::vector<std::pair<std::string, std::optional<KeptEvidence>>> kept;
+  std::vector<std::uint64_t> revisions;
+  auto read = co_await store_.read([&](Tx& tx) -> Status {
+    kept.clear();
+    revisions.clear();
+    for (const EvidenceWanted& wanted : call.judged.weighed.evidence) {
+      const auto text = tx.setting(setting_of(wanted.rule, call.row.principal));
+      auto entry = text ? parse(*text) : std::nullopt;
+      revisions.push_back(entry ? tx.revision(entry->server, entry->scope) : 0);
+      kept.emplace_back(wanted.rule, std::move(entry));
+    }
+    return {};
+  });
+  std::vector<policy::EvidenceFound> found;
+  for (std::size_t i = 0; read && i < kept.size(); ++i) {
+    const EvidenceWanted& wanted = call.judged.weighed.evidence[i];
+    policy::EvidenceFound entry{kept[i].first, false, {}, "there is no such result of this client yet"};
+    if (const auto& evidence = kept[i].second;
+        evidence && evidence->server == wanted.server && evidence->tool == wanted.tool) {
+      const auto server = call.judged.snapshot->servers.find(evidence->server);
+      const auto scope = trust::Scope::from_key(evidence->scope);
+      const Tool* tool = nullptr;
+      if (server != call.judged.snapshot->servers.end()) {
+        const auto it = server->second.tools.find(evidence->tool);
+        tool = it == server->second.tools.end() ? nullptr : it->second.get();
+      }
+      if (tool == nullptr || tool->state != ToolState::pinned || tool->digest != evidence->definition) {
+        entry.words = "the tool that gave it is another now";
+      } else if (revisions[i] != evidence->revision) {
+        entry.words = fmt::format("it is older than the scope's revision {}", revisions[i]);
+      } else if (!scope || write_open(*scope, call.row.id)) {
+        entry.words = "a write that touches it is still open";
+      } else {
+        entry.found = true;
+        entry.receipt = evidence->receipt;
+        call.judged.evidence.push_back(
+            {wanted.rule, evidence->receipt, evidence->server, evidence->scope, evidence->revision});
+      }
+    }
+    found.push_back(std::move(entry));
+  }
+  co_return found;
+}
+
+asio::awaitable<std::vector<policy::HookAnswer>> Calls::ask_hooks(FlightPtr flight) {
+  Call& call = flight->call;
+  const std::vector<HookWanted> wanted = call.judged.weighed.hooks;
+  const CallFacts facts = facts_of(call);
+  if (!hooks_) hooks_ = std::make_unique<HttpClient>(loop_);
+  std::vector<policy::HookAnswer> answers;
+  for (const HookWanted& hook : wanted) {
+    policy::HookAnswer answer;
+    answer.rule = hook.rule;
+    const Deadline deadline = Deadline::after(hook.timeout);
+    HttpClientRequest request;
+    request.headers.add("Content-Type", "application/json");
+    request.headers.add("Accept", "application/json");
+    request.body = policy::hook_document(hook.rule, facts);
+    auto url = parse_url(hook.url);
+    if (!url) {
+      answer.message = url.error().message;
+      answers.push_back(std::move(answer));
+      continue;
+    }
+    request.url = std::move(*url);
+    auto response = co_await hooks_->send(std::move(request), deadline);
+    if (!response) {
+      answer.message = response.error().message;
+    } else if (response->status() != 200) {
+      answer.message = fmt::format("it answered with status {}", response->status());
+    } else {
+      auto body = co_await response->read_all(policy::kMaxHookAnswer, deadline);
+      if (body) {
+        answer = policy::parse_hook_answer(hook.rule, std::move(*body));
+      } else {
+        answer.message = body.error().message;
+      }
+    }
+    if (answer.decision == policy::HookAnswer::Decision::failed)
+      log::warning("hook.failed", {{"rule", hook.rule}, {"reason", answer.message}});
+    answers.push_back(std::move(answer));
+  }
+  co_return answers;
+}
+
+// Rules of the policy in force for which this call's result could be evidence.
+std::vector<std::string> Calls::evidence_rules(const Call& call) const {
+  std::vector<std::string> rules;
+  if (!call.judged.tool || call.judged.tool->state != ToolState::pinned) return rules;
+  for (const policy::Rule& rule : call.judged.snapshot->policy->rules) {
+    if (rule.evidence && rule.evidence->server == call.row.server && rule.evidence->tool == call.row.tool)
+      rules.push_back(rule.id);
+  }
+  return rules;
+}
+
+// In the commit that concludes the call: keeps it as evidence if the scope did not move meanwhile.
+Status Calls::keep_evidence(Tx& tx, const Call& call, const std::vector<std::string>& rules,
+                            const std::string& receipt) {
+  if (!call.evidence_revision || tx.revision(call.row.server, call.row.scope) != *call.evidence_revision) return {};
+  for (const std::string& rule : rules) {
+    const bj::object kept{{"definition", call.judged.tool->digest},
+                          {"receipt", receipt},
+                          {"revision", *call.evidence_revision},
+                          {"scope", call.row.scope},
+                          {"server", call.row.server},
+                          {"tool", call.row.tool}};
+    if (auto put = tx.put_setting(setting_of(rule, call.row.principal), json::canonical(bj::value(kept))); !put)
+      return put;
+  }
+  return {};
+}
+
+}  // namespace sallyport::gateway::calls

@@ -10,6 +10,7 @@ namespace sallyport::gateway {
 [[nodiscard]] int serve_command(const cli::Invocation& invocation, cli::Terminal& terminal);
 [[nodiscard]] int bridge_command(const cli::Invocation& invocation, cli::Terminal& terminal);  // stdio and wrap
 [[nodiscard]] int check_command(const cli::Invocation& invocation, cli::Terminal& terminal);
+[[nodiscard]] int lint_command(const cli::Invocation& invocation, cli::Terminal& terminal);
 [[nodiscard]] int init_command(const cli::Invocation& invocation, cli::Terminal& terminal);
 [[nodiscard]] int policy_test_command(const cli::Invocation& invocation, cli::Terminal& terminal);
 [[nodiscard]] int receipts_command(const cli::Invocation& invocation, cli::Terminal& terminal);  // verify, export, key

@@ -64,7 +64,7 @@ class LockedPool final : public Servers {
   std::shared_ptr<const trust::LockFile> lock_;
 };
 
-void run(asio::io_context& io, Servers& pool, const Settings& settings, catalogue::Rules rules, const Look& look) {
+void run(asio::io_context& io, Servers& pool, const Settings& settings, catalogue::Rules rules, const Visit& visit) {
   std::vector<std::string> ids;
   for (const auto& [id, server] : settings.servers) {
     if (!server.disabled) ids.push_back(id);
@@ -73,7 +73,7 @@ void run(asio::io_context& io, Servers& pool, const Settings& settings, catalogu
   const auto work = [&]() -> asio::awaitable<void> {
     catalogue.discover_all();
     co_await catalogue.ready(Deadline::after(kWait));
-    look(catalogue.current(), pool);
+    co_await visit(catalogue, pool);
     co_await pool.shutdown(Deadline::after(std::chrono::seconds(6)));
   };
   std::exception_ptr broke;
@@ -85,21 +85,32 @@ void run(asio::io_context& io, Servers& pool, const Settings& settings, catalogu
   if (broke) std::rethrow_exception(broke);
 }
 
+Visit one_look(const Look& look) {
+  return [&look](catalogue::Catalogue& catalogue, Servers& servers) -> asio::awaitable<void> {
+    look(catalogue.current(), servers);
+    co_return;
+  };
+}
+
 }  // namespace
 
 void probe(const Settings& settings, catalogue::Rules rules, const Look& look) {
+  visit(settings, std::move(rules), one_look(look));
+}
+
+void visit(const Settings& settings, catalogue::Rules rules, const Visit& visit) {
   asio::io_context io{1};
   Workers workers(1);
   NoEvents events;
   const auto pool = make_server_pool(io.get_executor(), settings.servers, settings.limits, events, workers,
                                      system_clock(), system_entropy(), SALLYPORT_VERSION);
-  run(io, *pool, settings, std::move(rules), look);
+  run(io, *pool, settings, std::move(rules), visit);
 }
 
 void probe_offline(const Settings& settings, catalogue::Rules rules, const Look& look) {
   asio::io_context io{1};
   LockedPool pool(rules.lock);
-  run(io, pool, settings, std::move(rules), look);
+  run(io, pool, settings, std::move(rules), one_look(look));
 }
 
 }  // namespace sallyport::gateway

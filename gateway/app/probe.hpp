@@ -2,6 +2,7 @@
 // `explain` and `check` where no owner runs. Blocking.
 #pragma once
 
+#include <boost/asio/awaitable.hpp>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,6 +16,10 @@ using Look = std::function<void(std::shared_ptr<const Snapshot>, const Servers&)
 
 // Runs `look` with the snapshot and the pool while the servers are up, then ends them.
 void probe(const Settings& settings, catalogue::Rules rules, const Look& look);
+
+// The same for what goes on asking the servers: runs until the coroutine ends.
+using Visit = std::function<asio::awaitable<void>(catalogue::Catalogue&, Servers&)>;
+void visit(const Settings& settings, catalogue::Rules rules, const Visit& visit);
 
 // The same from the lock alone: no server is started; the accepted definitions stand for what they would list.
 void probe_offline(const Settings& settings, catalogue::Rules rules, const Look& look);

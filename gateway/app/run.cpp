@@ -46,6 +46,8 @@ int dispatch(const cli::Invocation& invocation, cli::Terminal& terminal) {
       return bridge_command(invocation, terminal);
     case check:
       return check_command(invocation, terminal);
+    case lint:
+      return lint_command(invocation, terminal);
     case init:
       return init_command(invocation, terminal);
     case policy_test:

@@ -150,6 +150,8 @@ std::optional<std::string> inconsistent(Invocation& out) {
   }
   if (out.command == Command::wrap && out.words.empty())
     return "say how to start the server, after `--`: sallyport wrap -- CMD…";
+  if (out.command == Command::lint && out.words.empty() == out.file.empty())
+    return "name one thing to look at: a file, a URL, or a command after `--`";
   if (out.wrapped && out.words.empty()) return "--wrapped needs a command after `--`";
   if (!out.tool.empty() && out.server.empty()) return "a tool needs its server";
   return std::nullopt;
@@ -185,7 +187,7 @@ Parsed parse_command_line(std::vector<std::string> arguments) {
   if (!words.places.empty()) {
     const std::string& verb = arguments[words.places[0]];
     const auto mark = std::ranges::find(arguments, "--");
-    if ((verb == "wrap" || verb == "serve") && mark != arguments.end()) {
+    if ((verb == "wrap" || verb == "serve" || verb == "lint") && mark != arguments.end()) {
       out.words.assign(mark + 1, arguments.end());
       arguments.erase(mark, arguments.end());
     }

@@ -16,6 +16,7 @@ enum class Command : std::uint8_t {
   stdio,
   wrap,
   check,
+  lint,
   tools,
   call,
   explain,
@@ -84,8 +85,9 @@ struct Invocation {
   std::string stop_value;  // the principal or the server
   bool lift = false;
 
-  // receipts verify, export
-  std::string file;  // of verify: `-` is standard input, empty: the state folder's own log; of export: where to
+  // receipts verify, export, lint
+  std::string file;  // of verify: `-` is standard input, empty: the state folder's own log; of export: where to; of
+                     // lint: a file, `-`, or a server's URL
   std::vector<std::string> key_files, checkpoint_files, checkpoint_key_files;
   bool signatures = true;
 
@@ -93,7 +95,11 @@ struct Invocation {
   std::vector<std::string> files;
   std::string folder;  // where to write; empty: the user's config folder
 
-  // wrap, and serve for it: the command and its words
+  // lint
+  bool call_tools = false;  // those that promise to change nothing
+  bool strict = false;      // a warning is a no, too
+
+  // wrap, lint, and serve for wrap: the command and its words
   std::vector<std::string> words;
 
   // serve

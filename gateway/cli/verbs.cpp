@@ -92,6 +92,15 @@ void add_rules(Adder& add) {
                              "  sallyport check\n  sallyport check --offline --config ./sallyport.jsonc\n");
   add.offline(check, "Without servers and secrets");
 
+  CLI::App* lint = add.verb(add.app, "lint", Command::lint, "Find what is wrong with a server's tools, for its author",
+                            "  sallyport lint tools.json\n  sallyport lint -- node build/index.js\n"
+                            "  sallyport lint --call --json https://mcp.example/mcp\n");
+  lint->add_option("FILE", out.file, "A tools/list result or a list of tools (-: standard input); or the server's URL")
+      ->type_name("");
+  lint->add_flag("--call", out.call_tools,
+                 "Also call the tools that promise to change nothing and need no arguments, and judge their results");
+  lint->add_flag("--strict", out.strict, "Exit 1 for warnings too");
+
   CLI::App* tools = add.verb(add.app, "tools", Command::tools, "Every tool: declared, assigned and effective",
                              "  sallyport tools\n  sallyport tools files --json\n");
   tools->add_option("SERVER", out.server, "Of that server only")->type_name("");

@@ -13,10 +13,16 @@ is_suite() { [ -d "$1/tests/draft2020-12" ] && [ -d "$1/remotes" ]; }
 fetch() {
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
-  (cd "$work" && pip download --quiet --no-deps --no-binary :all: "jsonschema==$version" && tar xzf "jsonschema-$version.tar.gz") >&2 || return 1
+  pip="python3 -m pip"
+  if ! $pip --version >/dev/null 2>&1; then  # Debian splits it off; a venv has its own
+    python3 -m venv "$work/venv" >&2 || return 1
+    pip=$work/venv/bin/pip
+  fi
+  (cd "$work" && $pip download --quiet --disable-pip-version-check --no-deps --no-binary :all: "jsonschema==$version" && tar xzf "jsonschema-$version.tar.gz") >&2 || return 1
   mkdir -p "$(dirname "$cache")"
-  rm -rf "$cache"
-  cp -R "$work/jsonschema-$version/json" "$cache"
+  # In one step, since another may do the same.
+  cp -R "$work/jsonschema-$version/json" "$cache.$$"
+  mv -T "$cache.$$" "$cache" 2>/dev/null || rm -rf "$cache.$$"
 }
 
 if [ -n "${SALLYPORT_JSON_SCHEMA_SUITE:-}" ]; then

@@ -65,8 +65,9 @@ std::string_view advice(ReasonCode code) {
   return "";
 }
 
-std::string_view ran(Outcome outcome) {
-  switch (outcome) {
+std::string_view ran(const CallMeta& meta) {
+  if (meta.was_read) return "The tool may have run; it only reads.";
+  switch (meta.outcome) {
     case Outcome::none:
       return "The tool did not run.";
     case Outcome::applied:
@@ -152,7 +153,7 @@ std::string refusal_result(const CallMeta& meta, std::string_view sentence, std:
                            std::string_view servers_words) {
   std::string text(sentence);
   text += ' ';
-  text += ran(meta.outcome);
+  text += ran(meta);
   if (meta.code) {
     text += ' ';
     text += advice(*meta.code);

@@ -22,6 +22,7 @@ struct CallMeta {
   std::string operation, approval, receipt;
   std::vector<Reason> reasons;  // rule names stay in the receipt
   bool replayed = false;
+  bool was_read = false;    // a read that was sent, and of which there is no result to hand on
   bool unrecorded = false;  // the outcome could not be stored (promise 7)
 };
 

@@ -120,6 +120,7 @@ std::string lost_sentence(const Call& call, const ServerAnswer& answer) {
   const std::string& tool = call.row.tool;
   if (answer.timed_out) return fmt::format("The server `{}` did not answer `{}` in time.", call.row.server, tool);
   if (answer.cancelled) return fmt::format("The call of `{}` was cancelled while it was under way.", tool);
+  if (answer.over_limit) return fmt::format("The result of `{}` is withheld: {}.", tool, visible(answer.detail));
   return fmt::format("The answer of `{}` was lost: {}.", tool, visible(answer.detail));
 }
 
@@ -284,10 +285,12 @@ void Calls::set_answer(const FlightPtr& flight, const ServerAnswer& answer, trus
     return;
   }
   const bool read = call.row.is_read;
-  const auto code = !read              ? ReasonCode::outcome_unknown
-                    : answer.timed_out ? ReasonCode::deadline_exceeded
-                    : answer.cancelled ? ReasonCode::cancelled
-                                       : ReasonCode::server_unavailable;
+  const auto code = !read               ? ReasonCode::outcome_unknown
+                    : answer.timed_out  ? ReasonCode::deadline_exceeded
+                    : answer.cancelled  ? ReasonCode::cancelled
+                    : answer.over_limit ? ReasonCode::result_withheld
+                                        : ReasonCode::server_unavailable;
+  meta.was_read = read;
   refuse_with(code, lost_sentence(call, answer), {});
 }
 

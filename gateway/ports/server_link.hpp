@@ -37,6 +37,7 @@ struct ServerAnswer {
   std::string detail;                     // for kinds lost and not_sent (and HTTP errors): one sentence
   std::optional<CancelReason> cancelled;  // the attempt ended because of Cancel
   bool timed_out = false;
+  bool over_limit = false;  // lost only because it was too long or too deep to be read: the server did answer
 };
 
 struct CallControl {

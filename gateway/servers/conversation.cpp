@@ -66,7 +66,7 @@ Conversation::Taken Conversation::receive(std::string text, Origin origin, std::
     }
     if (fault.error.code == mcp::code::kParseError || !head.starts_with('{')) return Taken::noise;
     if (const auto id = find_id(head, tail); id && open_.contains(*id)) {
-      lose(*id, "the server's answer cannot be read: " + fault.error.message);
+      lose(*id, answer_over_limit("the server's answer cannot be read: " + fault.error.message));
       return Taken::message;
     }
     return Taken::noise;
@@ -151,18 +151,18 @@ bool Conversation::waiting(const Exchange& exchange) const {
 void Conversation::on_fault(const mcp::IncomingFault& fault) {
   const std::optional<std::int64_t> id = to_number(fault.id);
   if (id && open_.contains(*id)) {
-    lose(*id, "the server's answer is malformed: " + fault.error.message);
+    lose(*id, lost_answer("the server's answer is malformed: " + fault.error.message));
     return;
   }
   unknown_answer(fault.id);
 }
 
-void Conversation::lose(std::int64_t id, std::string detail) {
+void Conversation::lose(std::int64_t id, ServerAnswer answer) {
   const auto exchange = open_.find(id)->second;
-  log::warning("server.answer_lost", {{"server", server_}, {"method", exchange->method}, {"reason", detail}});
+  log::warning("server.answer_lost", {{"server", server_}, {"method", exchange->method}, {"reason", answer.detail}});
   open_.erase(id);
   exchange->progress = {};
-  exchange->answer.set(lost_answer(std::move(detail)));
+  exchange->answer.set(std::move(answer));
 }
 
 void Conversation::unknown_answer(std::string_view id) {
@@ -201,9 +201,8 @@ void Conversation::on_progress(const mcp::Message& message) {
 
 void Conversation::overlong(std::string_view head, std::string_view tail) {
   const std::optional<std::int64_t> id = find_id(head.substr(0, 4096), tail);
-  const std::string detail = fmt::format("the server's answer is over the limit of {} bytes", limits_.bytes);
   if (id && open_.contains(*id)) {
-    lose(*id, detail);
+    lose(*id, overlong_answer(limits_.bytes));
     return;
   }
   log::warning("server.message_too_long", {{"server", server_}, {"limit", limits_.bytes}});

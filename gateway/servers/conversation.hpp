@@ -62,7 +62,7 @@ class Conversation {
   void on_notification(const mcp::Message& message);
   void on_progress(const mcp::Message& message);
   void unknown_answer(std::string_view id);
-  void lose(std::int64_t id, std::string detail);
+  void lose(std::int64_t id, ServerAnswer answer);
 
   asio::any_io_executor loop_;
   std::string server_;

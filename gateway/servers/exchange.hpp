@@ -45,6 +45,16 @@ struct Exchange {
   return answer;
 }
 
+[[nodiscard]] inline ServerAnswer answer_over_limit(std::string detail) {
+  ServerAnswer answer = lost_answer(std::move(detail));
+  answer.over_limit = true;
+  return answer;
+}
+
+[[nodiscard]] inline ServerAnswer overlong_answer(std::size_t limit) {
+  return answer_over_limit("the server's answer is over the limit of " + std::to_string(limit) + " bytes");
+}
+
 // What is known of an exchange that ends without an answer.
 [[nodiscard]] inline ServerAnswer unanswered(const Exchange& exchange, std::string detail) {
   return exchange.sent ? lost_answer(std::move(detail)) : not_sent_answer(std::move(detail));

@@ -92,8 +92,7 @@ asio::awaitable<void> HttpLink::take_json(ExchangePtr exchange, HttpClientRespon
     if (piece->empty()) break;
     if (body.size() + piece->size() > message_limit()) {
       response.close();
-      conversation_.settle(*exchange, lost_answer(fmt::format("the server's answer is over the limit of {} bytes",
-                                                              context_->limits.result_bytes)));
+      conversation_.settle(*exchange, overlong_answer(context_->limits.result_bytes));
       co_return;
     }
     body += *piece;
@@ -140,9 +139,9 @@ asio::awaitable<std::string> HttpLink::read_events(ExchangePtr exchange, HttpCli
       take_text(std::move(event.data), exchange);
     }
     if (!read) {
-      state.refused = true;
+      state.refused = state.over_limit = true;
       response.close();
-      co_return fmt::format("the server's answer is over the limit of {} bytes", context_->limits.result_bytes);
+      co_return overlong_answer(context_->limits.result_bytes).detail;
     }
   }
 }
@@ -159,7 +158,8 @@ asio::awaitable<void> HttpLink::take_events(ExchangePtr exchange, HttpClientResp
     broken = co_await resume(exchange, deadline, state);
     fruitless = state.events > before ? 0 : fruitless + 1;
   }
-  if (conversation_.waiting(*exchange)) conversation_.settle(*exchange, lost_answer(broken));
+  if (!conversation_.waiting(*exchange)) co_return;
+  conversation_.settle(*exchange, state.over_limit ? answer_over_limit(broken) : lost_answer(broken));
 }
 
 asio::awaitable<std::string> HttpLink::resume(ExchangePtr exchange, Deadline deadline, StreamState& state) {

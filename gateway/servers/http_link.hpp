@@ -52,7 +52,8 @@ class HttpLink final : public Link {
     std::string last_event_id;
     std::optional<std::uint64_t> retry_ms;
     std::size_t events = 0;
-    bool refused = false;  // the server will not continue it
+    bool refused = false;     // the server will not continue it
+    bool over_limit = false;  // an event was too long: we will not
   };
   asio::awaitable<std::string> read_events(ExchangePtr exchange, HttpClientResponse& response, Deadline deadline,
                                            StreamState& state);

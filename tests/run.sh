@@ -98,11 +98,6 @@ run_fuzz() {
 }
 
 scripts/install.sh || { fault "install"; finish; }
-# What tests of one folder need beyond packages (modules of npm and PyPI) is installed by a script of that folder.
-for setup in tests/*/install.sh; do
-  if [ -x "$setup" ]; then "$setup" </dev/null || fault "$setup"; fi
-done
-
 if [ $# = 0 ]; then
   in_presets "${PRESETS:-release}" unit component integration faults conformance browser arch
   in_presets "${PRESETS:-asan}" unit component integration faults conformance browser

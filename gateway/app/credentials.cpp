@@ -11,31 +11,23 @@ namespace {
 constexpr unsigned kEveryRole = static_cast<unsigned>(Role::approver) | static_cast<unsigned>(Role::operator_) |
                                 static_cast<unsigned>(Role::auditor) | static_cast<unsigned>(Role::watcher);
 
-struct Kept {
-  std::string sha256;
-  std::string made;  // the secret, if it was made just now
-};
-
-asio::awaitable<Result<Kept>> keep(std::string name, Store& store, Entropy& entropy) {
-  const NewToken fresh = new_token(entropy);
-  Kept kept;
-  auto stored = co_await store.commit(Durability::power, [&](Tx& tx) -> Status {
-    if (auto known = tx.setting(name)) {
-      kept = {*known, {}};
-      return {};
-    }
-    kept = {fresh.sha256, fresh.token};
-    return tx.put_setting(name, fresh.sha256);
+// The hash of the store's own credential `name`; made now if there is none: first the secret in its file, then the hash
+// in the store, so that a crash in between only makes it anew.
+asio::awaitable<Result<std::string>> keep(std::string name, std::string file, std::string who, Store& store,
+                                          Entropy& entropy, std::vector<std::string>& told) {
+  std::optional<std::string> known;
+  auto read = co_await store.read([&](Tx& tx) -> Status {
+    known = tx.setting(name);
+    return {};
   });
+  if (!read) co_return fail(read.error());
+  if (known) co_return std::move(*known);
+  const NewToken fresh = new_token(entropy);
+  if (auto written = atomic_write(file, fresh.token + "\n", 0600); !written) co_return fail(written.error());
+  auto stored = co_await store.commit(Durability::power, [&](Tx& tx) { return tx.put_setting(name, fresh.sha256); });
   if (!stored) co_return fail(stored.error());
-  co_return kept;
-}
-
-Status hand_out(const std::string& file, const Kept& kept, const std::string& who, std::vector<std::string>& told) {
-  if (kept.made.empty()) return {};
-  if (auto written = atomic_write(file, kept.made + "\n", 0600); !written) return written;
   told.push_back(fmt::format("Made the credential of {}; it is in {}", who, file));
-  return {};
+  co_return fresh.sha256;
 }
 
 }  // namespace
@@ -50,22 +42,16 @@ NewToken new_token(Entropy& entropy) {
 asio::awaitable<Result<OwnCredentials>> own_credentials(const Settings& settings, Store& store, Entropy& entropy) {
   OwnCredentials own;
   if (settings.people.empty()) {
-    auto kept = co_await keep("owner.tokenSha256", store, entropy);
-    if (!kept) co_return fail(kept.error());
-    own.owner = PersonSettings{Person{"owner", kEveryRole, {"owners"}}, kept->sha256};
-    if (auto written = hand_out(settings.state_dir + "/owner.token", *kept, "the person `owner` (all roles)", own.told);
-        !written) {
-      co_return fail(written.error());
-    }
+    auto hash = co_await keep("owner.tokenSha256", settings.state_dir + "/owner.token",
+                              "the person `owner` (all roles)", store, entropy, own.told);
+    if (!hash) co_return fail(hash.error());
+    own.owner = PersonSettings{Person{"owner", kEveryRole, {"owners"}}, *hash};
   }
   if (settings.clients.empty()) {
-    auto kept = co_await keep("client.tokenSha256", store, entropy);
-    if (!kept) co_return fail(kept.error());
-    own.client = ClientSettings{"client:local", kept->sha256, {}, {}, Millis(45'000)};
-    if (auto written = hand_out(settings.state_dir + "/client.token", *kept, "the client `client:local`", own.told);
-        !written) {
-      co_return fail(written.error());
-    }
+    auto hash = co_await keep("client.tokenSha256", settings.state_dir + "/client.token", "the client `client:local`",
+                              store, entropy, own.told);
+    if (!hash) co_return fail(hash.error());
+    own.client = ClientSettings{"client:local", *hash, {}, {}, Millis(45'000)};
   }
   co_return own;
 }

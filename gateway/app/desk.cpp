@@ -186,8 +186,6 @@ DeskAnswer AppDesk::trust_accept(Person person, std::string server, std::string 
   }
   auto accepted = gateway::accept(*snapshot, servers_, server, tool, person.id, calls_.clock().now());
   if (!accepted) co_return fail(accepted.error());
-  if (auto written = atomic_write(settings_.lock_file, trust::print(accepted->lock), 0644); !written)
-    co_return fail(written.error());
   trust::ReceiptBody body = calls_.receipt(trust::ReceiptKind::definition);
   body.server_id = server;
   body.tool = tool;
@@ -198,6 +196,8 @@ DeskAnswer AppDesk::trust_accept(Person person, std::string server, std::string 
     return {};
   });
   if (!recorded) co_return fail(recorded.error());
+  if (auto written = atomic_write(settings_.lock_file, trust::print(accepted->lock), 0644); !written)
+    co_return fail(written.error());
   auto reloaded = co_await reload_(person);
   if (!reloaded) co_return fail(reloaded.error());
   bj::array names, left_out;

@@ -77,6 +77,7 @@ class Running final : private ServerEvents, private Readiness {
     for (const Fault& fault : config.faults) std::fprintf(stderr, "%s\n", to_text(fault).c_str());
     if (!config.ok()) co_return fail(ErrorCode::invalid, "the config has faults; nothing was started");
     settings_ = std::move(*config.settings);
+    settings_text_ = settings_text();
     book_ = std::move(*config.book);
 
     auto folder = StateFolder::own(settings_.state_dir, options_.command, system_entropy());
@@ -301,11 +302,27 @@ class Running final : private ServerEvents, private Readiness {
     co_return done;
   }
 
+  // The config's own bytes, to tell whether they changed; empty: inline.
+  [[nodiscard]] std::string settings_text() const {
+    if (options_.request.text) return {};
+    auto read = files_.read(options_.request.file, kMaxOwnFileBytes);
+    return read ? std::move(read->bytes) : std::string();
+  }
+
   DeskAnswer reload_files(std::string by, bool may_loosen) {
     LoadedConfig config;
     const OwnerOptions& options = options_;
-    co_await workers_.run([&] { config = load_config(options.request, process_environment(), files_); });
+    std::string text;
+    co_await workers_.run([&] {
+      config = load_config(options.request, process_environment(), files_);
+      text = settings_text();
+    });
     boost::json::array faults;
+    // Said, not hidden: a token taken out of the file is still good until the restart.
+    if (text != settings_text_) {
+      faults.emplace_back("warning: " + settings_.file +
+                          " itself has changed: servers, clients, people and listeners take effect at the next start");
+    }
     for (const Fault& fault : config.faults) faults.emplace_back(to_text(fault));
     if (!config.settings || !config.book) {
       log::warning("reload.refused", {{"faults", config.faults.size()}});
@@ -373,8 +390,8 @@ class Running final : private ServerEvents, private Readiness {
     };
     arm();
     while (!stop) {
-      co_await ended.wait(options_.idle_exit ? Deadline::after(std::chrono::seconds(1)) : Deadline::never());
-      if (!store_->healthy()) {
+      co_await ended.wait(Deadline::after(std::chrono::seconds(1)));
+      if (!calls_->can_record()) {
         log::error("store.broken", {{"effect", "no further call is taken; ending"}});
         break;
       }
@@ -455,6 +472,7 @@ class Running final : private ServerEvents, private Readiness {
   Metrics metrics_;
   Workers workers_{2};
   Settings settings_;
+  std::string settings_text_;
   RuleBook book_;
   std::optional<StateFolder> folder_;
   std::unique_ptr<SqliteStore> store_;

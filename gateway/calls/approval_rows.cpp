@@ -80,6 +80,19 @@ bj::array unknowns_json(const Call& call, std::span<const OperationRow> unknowns
   return out;
 }
 
+// What of the client's goes to the server beside name and arguments.
+bj::object forwarded_json(const Request& request) {
+  bj::object out;
+  for (const json::Member member : request.params.members()) {
+    if (member.key.equals("name") || member.key.equals("arguments") || member.key.equals("_meta") ||
+        member.key.equals("task"))
+      continue;
+    out[visible(member.name())] = visible(member.value.raw());
+  }
+  if (const std::string meta = forwarded_meta(request); !meta.empty()) out["_meta"] = visible("{" + meta + "}");
+  return out;
+}
+
 std::string state_name(ToolState state) {
   switch (state) {
     case ToolState::unpinned:
@@ -135,6 +148,7 @@ std::string view_of(const Call& call, const trust::Approval& approval, std::span
                   {"scope", visible(judged.scope.name())},
                   {"server", judged.tool->ref.server},
                   {"tool", visible(judged.tool->ref.tool)}};
+  if (auto beside = forwarded_json(call.request); !beside.empty()) view["forwarded"] = std::move(beside);
   if (judged.tool->contract && !judged.tool->contract->says.empty()) view["says"] = call.row.summary;
   if (!judged.server->identity_digest.empty()) view["identity"] = judged.server->identity_digest;
   if (!judged.key.empty()) view["idempotencyKey"] = judged.key;

@@ -39,6 +39,9 @@ trust::Binding Calls::binding_of(const Call& call) const {
   binding.effect = judged.effect.effective;
   binding.principal = call.row.principal;
   binding.idempotency_key = judged.key;
+  binding.asks = judged.decision.asks;
+  binding.unknowns = judged.unknowns;
+  binding.scope_revision = judged.revision;
   return binding;
 }
 
@@ -56,6 +59,10 @@ asio::awaitable<Result<trust::Approval>> Calls::load_approval(std::string id) {
 asio::awaitable<Calls::Ask> Calls::ask(FlightPtr flight) {
   Call& call = flight->call;
   if (call.approval.empty()) {
+    if (const auto denied = denied_.find(call.row.run + call.row.fingerprint); denied != denied_.end()) {
+      call.judged.refusals.push_back(denied->second);  // the same question would only be asked again
+      co_return Ask::refused;
+    }
     if (!trust::anyone_can_answer(options_.people, call.judged.decision.asks, call.request.client->principal)) {
       refuse(call.judged, ReasonCode::no_approver,
              "This call needs a person's approval, and nobody who may give it is set up.");
@@ -70,7 +77,7 @@ asio::awaitable<Calls::Ask> Calls::ask(FlightPtr flight) {
       co_return Ask::refused;
     }
   } else if (auto approval = co_await load_approval(call.approval);
-             approval && approval->state == trust::ApprovalState::approved) {
+             approval && approval->state == trust::ApprovalState::approved && !trust::is_due(*approval, clock_.now())) {
     if (approval->binding == trust::digest(binding_of(call))) co_return Ask::approved;
   }
   by_approval_[call.approval] = call.row.id;
@@ -86,6 +93,25 @@ asio::awaitable<Calls::Ask> Calls::ask(FlightPtr flight) {
   co_return answer;
 }
 
+// An approval that has ended without being spent refuses its call, whatever the rules say by now: a denial is a denial.
+bool Calls::refuse_ended(Call& call, const trust::Approval& approval, UnixMillis now) {
+  using enum trust::ApprovalState;
+  if (trust::is_due(approval, now) || approval.state == expired) {
+    refuse(call.judged, ReasonCode::approval_expired, fmt::format("Nobody answered approval {} in time.", approval.id));
+    return true;
+  }
+  if (approval.state == pending || approval.state == approved) return false;
+  if (approval.state == denied) {
+    const std::string why = approval.reason.empty() ? "" : fmt::format(" and said: {}", visible(approval.reason));
+    refuse(call.judged, ReasonCode::approval_denied, fmt::format("{} refused this call{}.", approval.ended_by, why));
+    return true;
+  }
+  const std::string why = approval.reason.empty() ? "" : fmt::format(" ({})", visible(approval.reason));
+  refuse(call.judged, ReasonCode::approval_invalidated,
+         fmt::format("Approval {} is {}{}.", approval.id, trust::to_string(approval.state), why));
+  return true;
+}
+
 // Until the approval is answered, somebody cancels, or nobody waits any more.
 asio::awaitable<Calls::Ask> Calls::wait_for_answer(FlightPtr flight) {
   Call& call = flight->call;
@@ -96,12 +122,8 @@ asio::awaitable<Calls::Ask> Calls::wait_for_answer(FlightPtr flight) {
       co_return Ask::refused;
     }
     const UnixMillis now = clock_.now();
-    if (trust::is_due(*approval, now)) {
-      co_await end_ask(flight, trust::event::Expired{});
-      refuse(call.judged, ReasonCode::approval_expired,
-             fmt::format("Nobody answered approval {} in time.", call.approval));
-      co_return Ask::refused;
-    }
+    if (trust::is_due(*approval, now)) co_await end_ask(flight, trust::event::Expired{});
+    if (refuse_ended(call, *approval, now)) co_return Ask::refused;
     // Decided again on what is in force now: an ask is void only if that differs.
     if (!is_current(call.judged)) co_await decide(flight);
     if (call.judged.refused()) {
@@ -125,28 +147,8 @@ asio::awaitable<Calls::Ask> Calls::wait_for_answer(FlightPtr flight) {
                          changed.empty() ? "" : ": " + changed + " changed"));
       co_return Ask::refused;
     }
-    switch (approval->state) {
-      case trust::ApprovalState::approved:
-        co_return flight->waiters.empty() ? Ask::dormant : Ask::approved;
-      case trust::ApprovalState::denied: {
-        const std::string why = approval->reason.empty() ? "" : fmt::format(" and said: {}", visible(approval->reason));
-        refuse(call.judged, ReasonCode::approval_denied,
-               fmt::format("{} refused this call{}.", approval->ended_by, why));
-        co_return Ask::refused;
-      }
-      case trust::ApprovalState::pending:
-        break;
-      case trust::ApprovalState::expired:
-        refuse(call.judged, ReasonCode::approval_expired, fmt::format("Approval {} has expired.", call.approval));
-        co_return Ask::refused;
-      case trust::ApprovalState::cancelled:
-      case trust::ApprovalState::invalidated:
-      case trust::ApprovalState::consumed:
-      case trust::ApprovalState::revoked:
-        refuse(call.judged, ReasonCode::approval_invalidated,
-               fmt::format("Approval {} is {}.", call.approval, trust::to_string(approval->state)));
-        co_return Ask::refused;
-    }
+    if (approval->state == trust::ApprovalState::approved)
+      co_return flight->waiters.empty() ? Ask::dormant : Ask::approved;
     if (flight->cancel.reason() && flight->cancel.reason() != CancelReason::shutdown) {
       const trust::event::Cancelled by_client{call.row.principal, "the client cancelled the call"};
       co_await end_ask(flight, by_client);
@@ -163,9 +165,19 @@ asio::awaitable<Calls::Ask> Calls::wait_for_answer(FlightPtr flight) {
   }
 }
 
+// Each principal has a quarter of the asks that may wait, so that none can keep the others from asking.
+bool Calls::may_ask(std::string_view principal) const {
+  const std::size_t most = options_.limits.waiting_approvals;
+  if (waiting_.size() >= most) return false;
+  const auto own =
+      std::ranges::count_if(waiting_, [&](const auto& entry) { return entry.second.principal == principal; });
+  return static_cast<std::size_t>(own) < std::max<std::size_t>(1, most / 4);
+}
+
 asio::awaitable<Status> Calls::open_ask(FlightPtr flight) {
   Call& call = flight->call;
   const UnixMillis now = clock_.now();
+  if (!may_ask(call.row.principal)) co_return fail(ErrorCode::limit, "too many calls wait for approval");
   const trust::Binding binding = binding_of(call);
   call.binding = trust::canonical(binding);
   auto opened = trust::open_approval(entropy_.id("ap", now), call.row.id, call.request.client->principal,
@@ -193,10 +205,7 @@ asio::awaitable<Status> Calls::open_ask(FlightPtr flight) {
   operation.approval = approval.id;
   operation.updated = now;
   const std::string params(call.request.params.raw());
-  const std::uint32_t most = options_.limits.waiting_approvals;
   auto stored = co_await store_.commit(Durability::crash, [&](Tx& tx) -> Status {
-    if (tx.approvals("pending", most + 1).size() >= most)
-      return fail(ErrorCode::limit, "too many calls wait for approval");
     if (auto put = tx.put(operation); !put) return put;
     if (auto put = tx.put(row); !put) return put;
     return tx.put_sealed(operation.id, "params", params);
@@ -204,6 +213,8 @@ asio::awaitable<Status> Calls::open_ask(FlightPtr flight) {
   if (!stored) co_return stored;
   call.row = std::move(operation);
   call.approval = approval.id;
+  waiting_[approval.id] = {call.row.principal, approval.expires};
+  metrics_.waiting_approvals(static_cast<std::int64_t>(waiting_.size()));
   if (options_.on_ask) options_.on_ask(approval.id);
   co_return Status{};
 }
@@ -228,6 +239,7 @@ asio::awaitable<void> Calls::end_ask(FlightPtr flight, trust::ApprovalEvent even
     if (!appended) return fail(appended.error());
     return {};
   });
+  waiting_.erase(flight->call.approval);
   if (options_.on_ask) options_.on_ask(flight->call.approval);
   static_cast<void>(ended);  // the refusal that follows is recorded by itself, and fails if the store does
 }

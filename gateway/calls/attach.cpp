@@ -31,38 +31,29 @@ asio::awaitable<Answer> Calls::tools_call(Inbound inbound) {
   Call& call = flight->call;
   auto key = client_key(inbound);
   if (key) call.request.key = std::move(*key);
-  co_await decide(flight);
+  weigh(call);
   if (!key && key.error().code == ErrorCode::invalid)
     refuse(call.judged, ReasonCode::idempotency_key_invalid, key.error().message);
   if (closing_) refuse(call.judged, ReasonCode::server_unavailable, "The gateway is shutting down.");
-  if (!store_.healthy())
-    refuse(call.judged, ReasonCode::recording_unavailable, "The gateway cannot record what it does.");
+  if (!can_record()) refuse(call.judged, ReasonCode::recording_unavailable, "The gateway cannot record what it does.");
   auto counted = co_await count_budgets(flight);
   if (!counted) refuse(call.judged, ReasonCode::recording_unavailable, "The request could not be counted.");
-  if (!may_start(call)) refuse(call.judged, ReasonCode::limit_reached, "Too many calls are under way.");
-  const bool asks = call.judged.decision.verdict == Verdict::ask;
-  if (const auto denied = denied_.find(call.row.run + call.row.fingerprint);
-      asks && !call.judged.refused() && denied != denied_.end()) {
-    call.judged.refusals.push_back(denied->second);  // the same question would only be asked again
+  // Deny and stop were weighed; asks, budgets and blocks are not, before a repeat is told what became of its operation.
+  Repeat repeat;
+  if (!call.judged.refused()) repeat = co_await find_repeat(flight);
+  if (repeat.answer) co_return std::move(*repeat.answer);
+  if (repeat.flight) {
+    Answer joined = co_await attend(repeat.flight, std::move(inbound));
+    co_return joined;
   }
+  if (!call.over_budget.empty()) refuse(call.judged, ReasonCode::budget_exhausted, call.over_budget);
+  if (!may_start(call)) refuse(call.judged, ReasonCode::limit_reached, "Too many calls are under way.");
   if (call.judged.refused()) {
+    forget_fingerprint(call.row);
     co_await conclude_refused(flight);
     co_return answer_of(flight);
   }
-  if (!call.row.is_read || asks || !call.judged.key.empty()) {
-    Repeat repeat = co_await find_repeat(flight);
-    if (repeat.answer) co_return std::move(*repeat.answer);
-    if (repeat.flight) flight = repeat.flight;
-  }
-  if (flights_.find(flight->call.row.id) == flights_.end()) {
-    if (!call.over_budget.empty()) {
-      refuse(call.judged, ReasonCode::budget_exhausted, call.over_budget);
-      forget_fingerprint(call.row);
-      co_await conclude_refused(flight);
-      co_return answer_of(flight);
-    }
-    start(flight);
-  }
+  start(flight);
   Answer answer = co_await attend(flight, std::move(inbound));
   co_return answer;
 }
@@ -112,11 +103,29 @@ Calls::FlightPtr Calls::new_flight(Request request, UnixMillis received) {
   return flight;
 }
 
+// Unlinks a waiter however its request ends.
+class Attached {
+ public:
+  Attached(Calls::FlightPtr flight, Waiter& waiter) : flight_(std::move(flight)), waiter_(waiter) {
+    flight_->waiters.push_back(&waiter_);
+    flight_->nudge.notify();
+  }
+  ~Attached() {
+    std::erase(flight_->waiters, &waiter_);
+    flight_->nudge.notify();  // the last one to leave lets the operation wait in the store
+  }
+  Attached(const Attached&) = delete;
+  Attached& operator=(const Attached&) = delete;
+
+ private:
+  Calls::FlightPtr flight_;
+  Waiter& waiter_;
+};
+
 // Waits until the flight is done, the hold of an ask ends, or the client gives up.
 asio::awaitable<Answer> Calls::attend(FlightPtr flight, Inbound inbound) {
   Waiter waiter{inbound.channel, progress_token(inbound)};
-  flight->waiters.push_back(&waiter);
-  flight->nudge.notify();
+  const Attached attached(flight, waiter);
   if (inbound.cancel) {
     inbound.cancel->on_cancel([weak = std::weak_ptr<Flight>(flight)](CancelReason) {
       if (const auto alive = weak.lock()) alive->changed.notify();
@@ -124,25 +133,26 @@ asio::awaitable<Answer> Calls::attend(FlightPtr flight, Inbound inbound) {
   }
   const Deadline hold = Deadline::after(inbound.client->hold);
   const auto given_up = [&] { return inbound.cancel && inbound.cancel->reason(); };
-  while (flight->stage != Stage::done && !given_up()) {
+  while (flight->stage != Stage::done && !flight->dormant && !given_up()) {
     const bool asking = flight->stage == Stage::asking;
     if (asking && hold.passed()) break;
     co_await flight->changed.wait(asking ? hold : Deadline::never());
   }
   if (inbound.cancel) inbound.cancel->on_cancel({});
-  std::erase(flight->waiters, &waiter);
   if (flight->stage == Stage::done) co_return answer_of(flight);
-  if (given_up()) {
-    if (flight->waiters.empty()) flight->cancel.cancel(*inbound.cancel->reason());
-    flight->nudge.notify();
+  const bool shutting_down = given_up() && *inbound.cancel->reason() == CancelReason::shutdown;
+  if (given_up() && !(shutting_down && flight->stage == Stage::asking)) {
+    const bool last = flight->waiters.size() == 1;
+    if (last) flight->cancel.cancel(*inbound.cancel->reason());
     CallMeta meta;
     meta.code = ReasonCode::cancelled;
     meta.operation = flight->call.row.id;
     meta.retry = retry_for(ReasonCode::cancelled);
-    meta.outcome = flight->stage == Stage::running ? Outcome::unknown : Outcome::none;
-    co_return Answer::of(refusal_result(meta, "The call was cancelled by the client."));
+    meta.outcome = last && flight->stage != Stage::running ? Outcome::none : Outcome::unknown;
+    co_return Answer::of(refusal_result(meta, shutting_down
+                                                  ? "The gateway is shutting down and no longer waits for this call."
+                                                  : "The client gave up on this call."));
   }
-  flight->nudge.notify();  // the last one to leave lets the operation wait in the store
   CallMeta meta;
   meta.code = ReasonCode::approval_pending;
   meta.verdict = Verdict::ask;
@@ -152,6 +162,10 @@ asio::awaitable<Answer> Calls::attend(FlightPtr flight, Inbound inbound) {
   meta.reasons = flight->pending.reasons;
   co_return Answer::of(refusal_result(meta, flight->pending.sentence));
 }
+
+// Whether the answer is kept until it was handed over, or as long as its key: for writes, and for what a person
+// allowed.
+bool Calls::is_kept(const OperationRow& row) { return !row.is_read || !row.approval.empty() || !row.key.empty(); }
 
 Answer Calls::answer_of(const FlightPtr& flight) {
   Answer answer;
@@ -163,7 +177,7 @@ Answer Calls::answer_of(const FlightPtr& flight) {
     answer.error = mcp::RpcError{mcp::code::kInternalError, "the call ended without an answer", {}};
   }
   const OperationRow& row = flight->call.row;
-  if (!row.is_read && row.state != OperationState::refused) {
+  if (is_kept(row) && row.state != OperationState::refused) {
     answer.delivered = [this, id = row.id](bool in_full) { delivered(id, in_full); };
   }
   return answer;
@@ -172,8 +186,7 @@ Answer Calls::answer_of(const FlightPtr& flight) {
 // The transport took the last byte: from now on the same call is a new one. Its result is kept only as long as its key.
 void Calls::delivered(std::string operation, bool in_full) {
   if (!in_full) return;
-  std::erase_if(by_fingerprint_,
-                [&](const auto& entry) { return entry.second == operation && !is_unknown(operation); });
+  std::erase_if(by_fingerprint_, [&](const auto& entry) { return entry.second.operation == operation; });
   store_.post([operation = std::move(operation)](Tx& tx) -> Status {
     auto row = tx.operation(operation);
     if (!row || row->delivered) return {};
@@ -183,10 +196,6 @@ void Calls::delivered(std::string operation, bool in_full) {
     }
     return tx.put(*row);
   });
-}
-
-bool Calls::is_unknown(std::string_view operation) const {
-  return std::ranges::any_of(unknowns_, [&](const OperationRow& row) { return row.id == operation; });
 }
 
 }  // namespace sallyport::gateway::calls

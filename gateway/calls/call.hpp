@@ -37,6 +37,9 @@ struct Request {
   UnixMillis received = 0;
 };
 
+// Judgement::epoch of what must be decided again whatever the snapshot is.
+inline constexpr std::uint64_t kStale = ~std::uint64_t{0};
+
 // A receipt that a require rule is satisfied by, and the revision at which it counts.
 struct EvidenceBasis {
   std::string rule, receipt;
@@ -66,9 +69,11 @@ struct Judgement {
   std::vector<BudgetUse> budgets;
   Decision decision;
   std::vector<Refusal> refusals;
-  std::vector<std::string> unknowns;  // operations whose outcome stands in the way or must be shown
-  std::string fingerprint;            // of principal, tool and exact arguments: finds identical repeats
-  bool arguments_judged = false;      // unambiguous and fit by the schema
+  std::vector<std::string> unknowns;      // operations whose outcome stands in the way or must be shown
+  std::string fingerprint;                // of principal, tool and exact arguments: finds identical repeats
+  bool concluded = false;                 // the second half of the rules was weighed too
+  std::optional<std::uint64_t> revision;  // of the scope, where an ask is bound to it
+  bool arguments_judged = false;          // unambiguous and fit by the schema
 
   [[nodiscard]] bool refused() const { return !refusals.empty(); }
 };
@@ -90,6 +95,7 @@ std::optional<Request> read_request(const Inbound& inbound, Answer& fault);
 
 // Members of params that go on to the server, with the tool's own name and without braces; and those of `_meta`.
 [[nodiscard]] std::string forwarded_params(const Request& request, std::string_view tool);
-[[nodiscard]] std::string forwarded_meta(const Request& request);
+// `without`: a key that the gateway sets itself, in any spelling.
+[[nodiscard]] std::string forwarded_meta(const Request& request, std::string_view without = {});
 
 }  // namespace sallyport::gateway::calls

@@ -33,6 +33,9 @@ class HttpClient;
 
 namespace sallyport::gateway::calls {
 
+// Whether an object has the shape of a tool's result; anything else is no answer (design section 7).
+[[nodiscard]] bool is_tool_result(json::Value result);
+
 // What receipts say of this process.
 struct Identity {
   std::string version;
@@ -65,8 +68,9 @@ class Calls final : private Context {
 
   // Whoever changed an approval, a stop or an operation in the store tells here (the Desk does).
   void approval_changed(const std::string& id);
-  asio::awaitable<Status> reload_state();
-  void configuration_changed();  // what waits is decided again
+  void stop_changed(const StopRow& stop);  // made or lifted
+  [[nodiscard]] bool can_record() const;   // false: no further call is taken, and the process should end
+  void configuration_changed();            // what waits is decided again
   void on_late_answer(LateAnswer late);
   // Ends an unknown operation by a person or by evidence. not_found, conflict.
   asio::awaitable<Result<OperationRow>> resolve(std::string operation, Event event, std::string basis, std::string by,
@@ -84,8 +88,9 @@ class Calls final : private Context {
 
   [[nodiscard]] const Context& context() const { return *this; }  // for rehearsals
 
- private:
   using FlightPtr = std::shared_ptr<Flight>;
+
+ private:
   enum class Ask : unsigned char { approved, again, dormant, refused };
 
   // Context
@@ -96,7 +101,10 @@ class Calls final : private Context {
   // engine.cpp
   asio::awaitable<void> drive(FlightPtr flight);
   asio::awaitable<void> work(FlightPtr flight);
+  void weigh(Call& call) const;
   asio::awaitable<void> decide(FlightPtr flight);
+  asio::awaitable<void> read_revision(Call& call);
+  void give_up(const FlightPtr& flight);
   [[nodiscard]] bool is_current(const Judgement& judged) const;
   void finish(const FlightPtr& flight);
   void forget_fingerprint(const OperationRow& row);
@@ -117,7 +125,7 @@ class Calls final : private Context {
   [[nodiscard]] static Result<std::string> client_key(const Inbound& inbound);
   asio::awaitable<Status> count_budgets(FlightPtr flight);
   void delivered(std::string operation, bool in_full);
-  [[nodiscard]] bool is_unknown(std::string_view operation) const;
+  [[nodiscard]] static bool is_kept(const OperationRow& row);
 
   // repeat.cpp: what is the same operation (design section 7)
   struct Repeat {
@@ -125,6 +133,7 @@ class Calls final : private Context {
     std::optional<Answer> answer;  // or take this
   };
   asio::awaitable<Repeat> find_repeat(FlightPtr flight);
+  asio::awaitable<std::optional<OperationRow>> find_same(Call& call);
   asio::awaitable<Repeat> resume(OperationRow row, std::shared_ptr<const ClientContext> client);
   asio::awaitable<std::optional<Answer>> replay(OperationRow row);
   void record_repeat(const Call& call, const OperationRow& same);
@@ -133,6 +142,8 @@ class Calls final : private Context {
   asio::awaitable<Ask> ask(FlightPtr flight);
   asio::awaitable<Status> open_ask(FlightPtr flight);
   asio::awaitable<Ask> wait_for_answer(FlightPtr flight);
+  static bool refuse_ended(Call& call, const trust::Approval& approval, UnixMillis now);
+  [[nodiscard]] bool may_ask(std::string_view principal) const;
   asio::awaitable<Result<trust::Approval>> load_approval(std::string id);
   asio::awaitable<void> end_ask(FlightPtr flight, trust::ApprovalEvent event);
   void note_waiting(const FlightPtr& flight);
@@ -155,6 +166,10 @@ class Calls final : private Context {
   // receipts.cpp
   [[nodiscard]] trust::ReceiptBody body_of(const Call& call, trust::ReceiptKind kind) const;
 
+  asio::awaitable<Status> load_open();
+  asio::awaitable<void> close_dormant(std::string approval);
+  asio::awaitable<void> expire(std::string approval, UnixMillis now);
+  void remember_denial(const OperationRow& row, const Refusal& refusal);
   asio::awaitable<void> settle(std::string operation, Event event, std::string basis, std::string by,
                                std::string reason);
 
@@ -176,9 +191,19 @@ class Calls final : private Context {
   Metrics& metrics_;
   asio::any_io_executor loop_;
   bool closing_ = false;
+  bool recording_lost_ = false;  // an outcome could not be stored: no further call is taken (promise 7)
 
-  std::unordered_map<std::string, FlightPtr> flights_;            // by operation
-  std::unordered_map<std::string, std::string> by_fingerprint_;   // open or undelivered write -> operation
+  std::unordered_map<std::string, FlightPtr> flights_;  // by operation
+  struct Known {
+    std::string operation;
+    UnixMillis at = 0;
+  };
+  struct Waiting {
+    std::string principal;
+    UnixMillis expires = 0;
+  };
+  std::unordered_map<std::string, Known> by_fingerprint_;         // open or undelivered -> operation; for a day
+  std::unordered_map<std::string, Waiting> waiting_;              // asks that are not answered, or not spent
   std::unordered_map<std::string, std::string> by_approval_;      // ap_… -> operation, while a flight asks
   std::unordered_map<std::string, std::uint32_t> per_principal_;  // flights
   std::unordered_map<std::string, Refusal> denied_;  // run and fingerprint: a denial holds for the rest of the run

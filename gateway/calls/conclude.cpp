@@ -14,6 +14,12 @@
 namespace sallyport::gateway::calls {
 namespace {
 
+// A JSON-RPC error as it is kept for a repeat.
+std::string kept_error(const mcp::RpcError& error) {
+  return fmt::format("{{\"code\":{},\"message\":{}{}}}", error.code, quote(error.message),
+                     error.data.empty() ? "" : ",\"data\":" + error.data);
+}
+
 bool is_error_result(const ServerAnswer& answer) {
   const json::Value flag = answer.kind == ServerAnswer::Kind::result ? answer.result.find("isError") : json::Value();
   return flag && flag.is_bool() && flag.boolean();
@@ -60,7 +66,8 @@ Finding judge_answer(const Call& call, const ServerAnswer& answer) {
   if (!answer.sent && answer.kind != ServerAnswer::Kind::result && answer.kind != ServerAnswer::Kind::error) {
     return {Event::fail, Unknown::no, "not-sent", trust::ResultStatus::refused};
   }
-  const bool lost = answer.kind == ServerAnswer::Kind::lost || answer.kind == ServerAnswer::Kind::not_sent;
+  const bool shapeless = answer.kind == ServerAnswer::Kind::result && !is_tool_result(answer.result);
+  const bool lost = answer.kind == ServerAnswer::Kind::lost || answer.kind == ServerAnswer::Kind::not_sent || shapeless;
   if (lost) {
     // A read changes nothing, whether it ran or not.
     if (call.row.is_read) return {Event::fail, Unknown::no, "read", trust::ResultStatus::unknown};
@@ -149,6 +156,10 @@ std::vector<std::string> Calls::fulfilled(const Call& call, const OperationRow& 
 asio::awaitable<void> Calls::conclude(FlightPtr flight, ServerAnswer answer) {
   Call& call = flight->call;
   const Finding finding = judge_answer(call, answer);
+  if (answer.kind == ServerAnswer::Kind::result && !is_tool_result(answer.result)) {
+    answer.kind = ServerAnswer::Kind::lost;
+    answer.detail = "the server's answer is no tool result";
+  }
   OperationRow row = call.row;
   // From `intent` nothing but a failure to send leads anywhere else than through `sent`.
   const bool sent = finding.basis != "not-sent";
@@ -191,7 +202,10 @@ asio::awaitable<void> Calls::conclude(FlightPtr flight, ServerAnswer answer) {
   body.result = std::move(result);
 
   set_answer(flight, answer, finding.status, withheld, warning, meta);
-  const bool keep = !row.is_read && flight->result;
+  const bool keep = is_kept(row);
+  const std::string kept = flight->result  ? "R" + *flight->result
+                           : flight->error ? "E" + kept_error(*flight->error)
+                                           : std::string();
   const std::vector<std::string> evidence = fulfilled(call, row, answer, withheld.has_value() || !warning.empty());
   auto stored = co_await store_.commit(Durability::crash, [&](Tx& tx) -> Status {
     auto appended = tx.append(body);
@@ -204,17 +218,19 @@ asio::awaitable<void> Calls::conclude(FlightPtr flight, ServerAnswer answer) {
       if (auto kept = keep_evidence(tx, call, evidence, body.id); !kept) return kept;
     }
     if (auto settled = settle_budgets(tx, row); !settled) return settled;
-    return keep ? tx.put_sealed(row.id, "result", *flight->result) : Status{};
+    return keep ? tx.put_sealed(row.id, "result", kept) : Status{};
   });
   call.row = std::move(row);
   if (!stored) {
     // Promise 7: the answer is given, and says that it is not on record. The store takes no further call.
     log::error("outcome.unrecorded", {{"operation", call.row.id}, {"reason", stored.error().message}});
+    recording_lost_ = true;
     meta.unrecorded = true;
     meta.receipt.clear();
     set_answer(flight, answer, finding.status, withheld, warning, meta);
   }
   remember(call.row);
+  if (call.row.state == OperationState::unknown) forget_fingerprint(call.row);
   metrics_.call(call.row.server, to_string(meta.verdict), meta.code ? to_string(*meta.code) : std::string_view(),
                 static_cast<double>(clock_.now() - call.request.received) / 1000.0);
 }
@@ -309,12 +325,13 @@ asio::awaitable<void> Calls::conclude_refused(FlightPtr flight) {
   auto stored = co_await store_.commit(Durability::crash, [&](Tx& tx) -> Status {
     auto appended = tx.append(body);
     if (!appended) return fail(appended.error());
+    // Never over what was recorded as intent or more: such an operation is not refused any more.
+    if (const auto known = tx.operation(row.id); known && !next(known->state, Event::refuse)) return {};
     if (auto dropped = tx.drop_sealed(row.id, "params"); !dropped) return dropped;
     return tx.put(row);
   });
   call.row = std::move(row);
-  if (refusal.code == ReasonCode::approval_denied)
-    denied_.insert_or_assign(call.row.run + call.row.fingerprint, refusal);
+  remember_denial(call.row, refusal);
   CallMeta meta;
   meta.code = refusal.code;
   meta.verdict = call.judged.decision.verdict == Verdict::ask ? Verdict::ask : Verdict::deny;
@@ -335,6 +352,18 @@ asio::awaitable<void> Calls::conclude_refused(FlightPtr flight) {
   }
   metrics_.call(call.row.server, to_string(meta.verdict), to_string(refusal.code),
                 static_cast<double>(clock_.now() - call.request.received) / 1000.0);
+}
+
+bool is_tool_result(json::Value result) {
+  if (!result || !result.is_object()) return false;
+  const json::Value content = result.find("content");
+  const json::Value flag = result.find("isError");
+  const json::Value type = result.find("resultType");
+  if (flag && !flag.is_bool()) return false;
+  if (type && !type.equals("complete")) return false;
+  if (content) return content.is_array();
+  const json::Value structured = result.find("structuredContent");
+  return structured && structured.is_object();
 }
 
 // Keeps what stands in the way of later calls.

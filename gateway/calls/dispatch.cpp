@@ -54,7 +54,7 @@ asio::awaitable<ServerAnswer> Calls::dispatch(FlightPtr flight, std::shared_ptr<
   }
   call.sent = clock_.now();
   CallControl control;
-  control.deadline = deadline_for(call);
+  control.deadline = flight->deadline;
   control.cancel = &flight->cancel;
   if (permit.wants_progress()) {
     control.progress = [raw = flight.get()](std::string_view params_raw) { pass_progress(*raw, params_raw); };

@@ -42,12 +42,10 @@ asio::awaitable<void> Calls::drive(FlightPtr flight) {
   try {
     co_await work(flight);
   } catch (const std::exception& e) {
-    // A fault of ours: what was sent stays unknown in the store and is concluded at the next start.
+    // A fault of ours. What may have been sent is unknown, here and now, not only after the next start.
     log::error("call.broken", {{"operation", flight->call.row.id}, {"what", e.what()}});
-    if (flight->stage != Stage::done) {
-      flight->error =
-          mcp::RpcError{mcp::code::kInternalError, "the gateway failed; what became of the call is in its log", {}};
-    }
+    flight->dormant = false;
+    give_up(flight);
   }
   finish(flight);
 }
@@ -57,7 +55,7 @@ void Calls::finish(const FlightPtr& flight) {
   flights_.erase(row.id);
   if (const auto it = per_principal_.find(row.principal); it != per_principal_.end() && --it->second == 0)
     per_principal_.erase(it);
-  if (!flight->call.approval.empty() && !flight->dormant) by_approval_.erase(flight->call.approval);
+  if (!flight->call.approval.empty()) by_approval_.erase(flight->call.approval);
   if (!flight->dormant) flight->stage = Stage::done;
   if (row.state == OperationState::refused) forget_fingerprint(row);
   flight->changed.notify();
@@ -68,11 +66,20 @@ void Calls::configuration_changed() {
 }
 
 bool Calls::is_current(const Judgement& judged) const {
-  return judged.snapshot && judged.snapshot == snapshots_.current() && judged.epoch == epoch_;
+  return judged.concluded && judged.snapshot == snapshots_.current() && judged.epoch == epoch_;
 }
 
 asio::awaitable<void> Calls::work(FlightPtr flight) {
   Call& call = flight->call;
+  if (!call.approval.empty()) {  // taken up again: what ended meanwhile stays ended
+    auto approval = co_await load_approval(call.approval);
+    if (!approval || refuse_ended(call, *approval, clock_.now())) {
+      if (!call.judged.refused())
+        refuse(call.judged, ReasonCode::recording_unavailable, "The approval could not be read.");
+      co_await conclude_refused(flight);
+      co_return;
+    }
+  }
   for (call.passes = 0; call.passes < kPasses; ++call.passes) {
     if (!is_current(call.judged)) co_await decide(flight);
     if (call.judged.refused()) {
@@ -90,7 +97,7 @@ asio::awaitable<void> Calls::work(FlightPtr flight) {
     }
     flight->stage = Stage::running;
     flight->changed.notify();
-    const Deadline deadline = deadline_for(call);
+    const Deadline deadline = flight->deadline = deadline_for(call);  // one for linking, verifying and the answer
     LinkKey key{call.row.server, call.row.principal, call.request.client->session};
     auto link = co_await servers_.link(std::move(key), deadline);
     if (!link) {
@@ -127,6 +134,30 @@ asio::awaitable<void> Calls::work(FlightPtr flight) {
          "The configuration changed again and again while this call was decided.");
   co_await conclude_refused(flight);
 }
+
+// After a fault of ours: what is known of the operation, without the store.
+void Calls::give_up(const FlightPtr& flight) {
+  OperationRow& row = flight->call.row;
+  const bool recorded = row.state == OperationState::intent || row.state == OperationState::sent;
+  if (!recorded || row.is_read) {
+    flight->error = mcp::RpcError{mcp::code::kInternalError, "the gateway failed; its log says why", {}};
+    return;
+  }
+  row.state = OperationState::unknown;
+  row.outcome = Outcome::unknown;
+  row.unknown = Unknown::lost;
+  row.basis = "fault";
+  remember(row);
+  CallMeta meta;
+  meta.code = ReasonCode::outcome_unknown;
+  meta.outcome = Outcome::unknown;
+  meta.operation = row.id;
+  meta.retry = retry_for(ReasonCode::outcome_unknown);
+  meta.unrecorded = true;
+  flight->result = refusal_result(meta, "The gateway failed while this call was under way.");
+}
+
+bool Calls::can_record() const { return !recording_lost_ && store_.healthy(); }
 
 Deadline Calls::deadline_for(const Call& call) const {
   const auto& contract = call.judged.tool ? call.judged.tool->contract : nullptr;

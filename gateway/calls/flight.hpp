@@ -35,7 +35,8 @@ struct Flight {
   std::optional<mcp::RpcError> error;  // … or an error
   bool dormant = false;                // waits in the store for an approval; nobody drives it
   Cancel cancel;
-  Refusal pending;  // what a client is told whose hold ended: APPROVAL_PENDING
+  Deadline deadline;  // absolute, from the moment it may run
+  Refusal pending;    // what a client is told whose hold ended: APPROVAL_PENDING
 };
 
 }  // namespace sallyport::gateway::calls

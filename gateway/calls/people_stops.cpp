@@ -21,7 +21,9 @@ bool concerns(const StopRow& stop, const ApprovalRow& ask) {
 }
 
 // A stop cancels the asks that it concerns (design section 7).
-Status cancel_asks(Tx& tx, const StopRow& stop, const trust::ReceiptBody& blank, UnixMillis now) {
+Status cancel_asks(Tx& tx, const StopRow& stop, const trust::ReceiptBody& blank, UnixMillis now,
+                   std::vector<std::string>& cancelled) {
+  cancelled.clear();
   for (const char* state : {"pending", "approved"}) {
     for (ApprovalRow& row : tx.approvals(state, kMostAsks)) {
       if (!concerns(stop, row)) continue;
@@ -34,6 +36,7 @@ Status cancel_asks(Tx& tx, const StopRow& stop, const trust::ReceiptBody& blank,
       auto ended = trust::apply(*approval, event, now);
       if (!ended) continue;
       update(row, *ended, now);
+      cancelled.push_back(row.id);
       if (auto put = tx.put(row); !put) return put;
       trust::ReceiptBody body = blank;
       body.kind = trust::ReceiptKind::approval;
@@ -90,15 +93,17 @@ DeskAnswer People::stop(Person person, std::string kind, std::string value, std:
               0};
   trust::ReceiptBody body = calls_.receipt(trust::ReceiptKind::stop);
   body.event = trust::EventRecord{"stopped", person.id, row.reason, target_of(row), {}, {}, {}};
+  const trust::ReceiptBody blank = calls_.receipt(trust::ReceiptKind::approval);
+  std::vector<std::string> ended;
   auto stored = co_await calls_.store().commit(Durability::power, [&](Tx& tx) -> Status {
     if (auto put = tx.put(row); !put) return put;
     auto appended = tx.append(body);
     if (!appended) return fail(appended.error());
-    return cancel_asks(tx, row, calls_.receipt(trust::ReceiptKind::approval), now);
+    return cancel_asks(tx, row, blank, now, ended);
   });
   if (!stored) co_return fail(stored.error());
-  auto loaded = co_await calls_.reload_state();
-  if (!loaded) co_return fail(loaded.error());
+  calls_.stop_changed(row);
+  for (const std::string& id : ended) calls_.approval_changed(id);
   co_return json::canonical(bj::value(to_json(row)));
 }
 
@@ -121,8 +126,7 @@ DeskAnswer People::lift(Person person, std::string id, std::string reason) {
     return fail(ErrorCode::not_found, "there is no stop `" + id + "` in force");
   });
   if (!stored) co_return fail(stored.error());
-  auto loaded = co_await calls_.reload_state();
-  if (!loaded) co_return fail(loaded.error());
+  calls_.stop_changed(lifted);
   co_return json::canonical(bj::value(to_json(lifted)));
 }
 

@@ -20,13 +20,20 @@ class Permit {
     permit.operation_ = call.row.id;
     permit.attempt_ = call.row.attempts;
     permit.params_members_ = calls::forwarded_params(call.request, call.row.tool);
-    permit.meta_members_ = calls::forwarded_meta(call.request);
+    permit.meta_members_ = calls::forwarded_meta(call.request, key_in_meta(call));
     permit.wants_progress_ = wants_progress;
     add_key(permit, call);
     return permit;
   }
 
  private:
+  static std::string key_in_meta(const calls::Call& call) {
+    const auto& contract = call.judged.tool->contract;
+    const bool meta =
+        contract && contract->idempotency_key && contract->idempotency_key->kind == trust::KeyPlace::Kind::meta;
+    return meta ? contract->idempotency_key->name : std::string();
+  }
+
   // Where the contract has the key beside the arguments, the server gets the client's key, else the operation's id.
   static void add_key(PermittedCall& permit, const calls::Call& call) {
     const auto& contract = call.judged.tool->contract;
@@ -71,7 +78,7 @@ Status still_holds(Tx& tx, const std::vector<EvidenceBasis>& evidence) {
 
 asio::awaitable<Result<PermittedCall>> Calls::record(FlightPtr flight) {
   Call& call = flight->call;
-  if (!store_.healthy()) {
+  if (!can_record()) {
     refuse(call.judged, ReasonCode::recording_unavailable, "The gateway cannot record what it does.");
     co_return fail(ErrorCode::io, "the store is not healthy");
   }
@@ -108,6 +115,9 @@ asio::awaitable<Result<PermittedCall>> Calls::record(FlightPtr flight) {
   auto committed = co_await store_.commit(row.is_read ? Durability::crash : Durability::power, [&](Tx& tx) -> Status {
     trust::ReceiptBody intent = body;
     if (auto held = still_holds(tx, call.judged.evidence); !held) return held;
+    if (call.judged.revision && tx.revision(row.server, row.scope) != *call.judged.revision) {
+      return fail(ErrorCode::conflict, "the scope has moved since it was asked for");
+    }
     if (auto reserved = reserve(tx, call.judged.budgets, row.id, now); !reserved) return reserved;
     if (asked) {
       auto spent = spend(tx, call.approval, binding, now);
@@ -157,7 +167,7 @@ asio::awaitable<Status> Calls::record_read(Call& call, const OperationRow& row, 
 // recorded.
 void Calls::note_unrecorded(Call& call, const Error& error) {
   if (error.code == ErrorCode::conflict) {
-    call.judged.snapshot = nullptr;
+    call.judged.epoch = kStale;
   } else if (error.code == ErrorCode::limit && !call.judged.budgets.empty()) {
     refuse(call.judged, ReasonCode::budget_exhausted, error.message);
   } else {

@@ -11,6 +11,7 @@ namespace sallyport::gateway::calls {
 namespace {
 
 constexpr std::uint32_t kMost = 100'000;
+constexpr std::size_t kMostDenials = 10'000;
 constexpr UnixMillis kKeepUndelivered = 24LL * 3600 * 1000;
 
 bool under_way(OperationState state) {
@@ -61,52 +62,122 @@ asio::awaitable<Status> Calls::recover() {
     return {};
   });
   if (!recovered) co_return recovered;
-  auto loaded = co_await reload_state();
+  auto loaded = co_await load_open();
   co_return loaded;
 }
 
-asio::awaitable<Status> Calls::reload_state() {
-  std::vector<OperationRow> unknowns, repeatable;
-  std::vector<StopRow> stops;
+// What earlier lives of this process left open. Once, before anybody calls: later it is kept as it changes.
+asio::awaitable<Status> Calls::load_open() {
+  std::vector<OperationRow> repeatable;
   const UnixMillis oldest = clock_.now() - kKeepUndelivered;
   auto read = co_await store_.read([&](Tx& tx) -> Status {
     OperationFilter filter;
     filter.limit = kMost;
     filter.states = {OperationState::unknown, OperationState::reconciling};
-    unknowns = tx.operations(filter);
+    unknowns_ = tx.operations(filter);
     filter.states = {OperationState::waiting, OperationState::applied, OperationState::failed};
     repeatable = tx.operations(filter);
-    stops = tx.stops(true);
+    stops_ = tx.stops(true);
+    waiting_.clear();
+    for (const char* state : {"pending", "approved"}) {
+      for (const ApprovalRow& row : tx.approvals(state, kMost)) waiting_[row.id] = {row.principal, row.expires};
+    }
     return {};
   });
   if (!read) co_return read;
-  std::erase_if(unknowns, [](const OperationRow& row) { return row.is_read; });
-  unknowns_ = std::move(unknowns);
-  stops_ = std::move(stops);
+  std::erase_if(unknowns_, [](const OperationRow& row) { return row.is_read; });
   ++epoch_;
   for (const OperationRow& row : repeatable) {
-    if (row.is_read || row.delivered || row.fingerprint.empty() || row.created < oldest) continue;
-    by_fingerprint_.try_emplace(row.fingerprint, row.id);
+    if (row.delivered || row.fingerprint.empty() || !is_kept(row)) continue;
+    if (row.state != OperationState::waiting && row.updated < oldest) continue;
+    by_fingerprint_.try_emplace(row.fingerprint, Known{row.id, row.updated});
   }
-  for (const OperationRow& row : unknowns_) by_fingerprint_.insert_or_assign(row.fingerprint, row.id);
   metrics_.unknown_operations(static_cast<std::int64_t>(unknowns_.size()));
-  configuration_changed();
   co_return Status{};
 }
 
+void Calls::stop_changed(const StopRow& stop) {
+  std::erase_if(stops_, [&](const StopRow& known) { return known.id == stop.id; });
+  if (stop.lifted == 0) stops_.push_back(stop);
+  ++epoch_;
+  configuration_changed();
+}
+
+// Whoever holds the call sees it; an operation that nobody holds is closed here if its ask has ended.
 void Calls::approval_changed(const std::string& id) {
   if (options_.on_ask) options_.on_ask(id);
   const auto operation = by_approval_.find(id);
-  if (operation == by_approval_.end()) return;
-  if (const auto flight = flights_.find(operation->second); flight != flights_.end()) flight->second->nudge.notify();
+  const auto flight = operation == by_approval_.end() ? flights_.end() : flights_.find(operation->second);
+  if (flight != flights_.end()) {
+    flight->second->nudge.notify();
+  } else {
+    tasks_.spawn("close " + id, close_dormant(id));
+  }
+}
+
+// The ask of an operation that nobody holds has ended: so has the operation, with its receipt.
+asio::awaitable<void> Calls::close_dormant(std::string id) {
+  OperationRow row;
+  Refusal refusal;
+  bool closed = false, ended = false;
+  const UnixMillis now = clock_.now();
+  const trust::ReceiptBody blank = receipt(trust::ReceiptKind::refusal);
+  auto stored = co_await store_.commit(Durability::crash, [&](Tx& tx) -> Status {
+    closed = ended = false;
+    const auto asked = tx.approval(id);
+    if (!asked) return {};
+    auto approval = approval_from(*asked);
+    if (!approval) return fail(approval.error());
+    Call call;
+    if (!refuse_ended(call, *approval, now)) return {};
+    ended = true;
+    auto found = tx.operation(asked->operation);
+    if (!found || found->state != OperationState::waiting) return {};
+    row = std::move(*found);
+    refusal = call.judged.refusals.front();
+    if (auto stepped = step(row, Event::refuse); !stepped) return stepped;
+    row.reason = std::string(to_string(refusal.code)) + ": " + refusal.sentence;
+    row.updated = now;
+    trust::ReceiptBody body = blank;
+    body.operation = row.id;
+    body.run = row.run;
+    body.principal = row.principal;
+    body.server_id = row.server;
+    body.tool = row.tool;
+    body.definition = row.definition;
+    body.approval = record_of(*approval);
+    body.outcome = trust::OutcomeRecord{Outcome::none, "not-sent"};
+    auto appended = tx.append(std::move(body));
+    if (!appended) return fail(appended.error());
+    row.receipt = appended->id;
+    if (auto dropped = tx.drop_sealed(row.id, "params"); !dropped) return dropped;
+    closed = true;
+    return tx.put(row);
+  });
+  if (!stored) {
+    log::warning("ask.not_closed", {{"approval", id}, {"reason", stored.error().message}});
+    co_return;
+  }
+  if (ended) waiting_.erase(id);
+  metrics_.waiting_approvals(static_cast<std::int64_t>(waiting_.size()));
+  if (!closed) co_return;
+  forget_fingerprint(row);
+  remember_denial(row, refusal);
+}
+
+void Calls::remember_denial(const OperationRow& row, const Refusal& refusal) {
+  if (refusal.code != ReasonCode::approval_denied) return;
+  if (denied_.size() >= kMostDenials) denied_.clear();  // forgetting only asks again
+  denied_.insert_or_assign(row.run + row.fingerprint, refusal);
 }
 
 // The answer of an attempt that was given up on is evidence (design section 7), if it is a good one.
 void Calls::on_late_answer(LateAnswer late) {
   const auto known = std::ranges::find(unknowns_, late.operation, &OperationRow::id);
-  if (known == unknowns_.end() || late.answer.kind != ServerAnswer::Kind::result) return;
+  if (known == unknowns_.end() || late.answer.kind != ServerAnswer::Kind::result || !is_tool_result(late.answer.result))
+    return;
   const json::Value flag = late.answer.result.find("isError");
-  if (flag && flag.is_bool() && flag.boolean()) return;
+  if (flag && flag.boolean()) return;
   tasks_.spawn("late answer of " + late.operation, settle(late.operation, Event::prove_applied, "late-answer", {}, {}));
 }
 
@@ -159,33 +230,48 @@ asio::awaitable<Result<OperationRow>> Calls::resolve(std::string operation, Even
   co_return row;
 }
 
-// Asks that nobody holds expire here; those that are held see it themselves.
+// Asks that nobody holds expire here; those that are held see it themselves. What nobody came for in a day is
+// forgotten.
 asio::awaitable<void> Calls::sweep() {
   const UnixMillis now = clock_.now();
+  std::erase_if(by_fingerprint_, [&](const auto& entry) {
+    return entry.second.at < now - kKeepUndelivered && !flights_.contains(entry.second.operation);
+  });
+  std::vector<std::string> due;
+  for (const auto& [id, ask] : waiting_) {
+    if (ask.expires <= now && !by_approval_.contains(id)) due.push_back(id);
+  }
+  for (const std::string& id : due) co_await expire(id, now);
+}
+
+asio::awaitable<void> Calls::expire(std::string id, UnixMillis now) {
   const trust::ReceiptBody blank = receipt(trust::ReceiptKind::approval);
-  auto swept = co_await store_.commit(Durability::crash, [&](Tx& tx) -> Status {
-    for (const char* state : {"pending", "approved"}) {
-      for (ApprovalRow& row : tx.approvals(state, kMost)) {
-        if (row.expires > now) continue;
-        auto approval = approval_from(row);
-        if (!approval) continue;
-        auto expired = trust::apply(*approval, trust::event::Expired{}, now);
-        if (!expired) continue;
-        update(row, *expired, now);
-        if (auto put = tx.put(row); !put) return put;
-        trust::ReceiptBody body = blank;
-        body.operation = row.operation;
-        body.principal = row.principal;
-        body.server_id = row.server;
-        body.tool = row.tool;
-        body.approval = record_of(*expired);
-        auto appended = tx.append(std::move(body));
-        if (!appended) return fail(appended.error());
-      }
-    }
+  auto expired = co_await store_.commit(Durability::crash, [&](Tx& tx) -> Status {
+    auto row = tx.approval(id);
+    if (!row) return {};
+    auto approval = approval_from(*row);
+    if (!approval) return fail(approval.error());
+    auto ended = trust::apply(*approval, trust::event::Expired{}, now);
+    if (!ended) return {};
+    update(*row, *ended, now);
+    if (auto put = tx.put(*row); !put) return put;
+    trust::ReceiptBody body = blank;
+    body.operation = row->operation;
+    body.principal = row->principal;
+    body.server_id = row->server;
+    body.tool = row->tool;
+    body.approval = record_of(*ended);
+    auto appended = tx.append(std::move(body));
+    if (!appended) return fail(appended.error());
     return {};
   });
-  if (!swept) log::warning("sweep.failed", {{"reason", swept.error().message}});
+  if (expired) {
+    waiting_.erase(id);
+    if (options_.on_ask) options_.on_ask(id);
+    co_await close_dormant(id);
+  } else {
+    log::warning("ask.not_expired", {{"approval", id}, {"reason", expired.error().message}});
+  }
 }
 
 asio::awaitable<void> Calls::shutdown(Deadline deadline) {

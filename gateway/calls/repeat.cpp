@@ -10,17 +10,6 @@
 namespace sallyport::gateway::calls {
 namespace {
 
-Answer refused(const Call& call, ReasonCode code, std::string sentence, Outcome outcome, std::string receipt) {
-  CallMeta meta;
-  meta.code = code;
-  meta.operation = call.row.id;
-  meta.retry = retry_for(code);
-  meta.outcome = outcome;
-  meta.receipt = std::move(receipt);
-  meta.reasons.push_back(Reason{code, sentence, {}, {}, false});
-  return Answer::of(refusal_result(meta, sentence));
-}
-
 // The recorded answer with `replayed` set in its call object.
 std::string mark_replayed(const std::string& result) {
   auto document = json::Document::parse(result, json::Limits{.bytes = result.size(), .depth = 10'000});
@@ -31,118 +20,145 @@ std::string mark_replayed(const std::string& result) {
   return mcp::splice_call_meta(document->root(), mcp::splice_member(call, "replayed", "true"));
 }
 
+mcp::RpcError parse_kept_error(const std::string& text) {
+  mcp::RpcError error;
+  auto document = json::Document::parse(text, json::Limits{.bytes = text.size(), .depth = 10'000});
+  if (!document) return error;
+  const json::Value code = document->root().find("code");
+  error.code = static_cast<int>(code && code.is_number() ? code.integer().value_or(error.code) : error.code);
+  const json::Value message = document->root().find("message");
+  if (message && message.is_string()) error.message = message.string();
+  if (const json::Value data = document->root().find("data")) error.data = data.raw();
+  return error;
+}
+
+// Whether two rows are one operation by their key.
+bool same_key(const OperationRow& a, const OperationRow& b) {
+  return a.principal == b.principal && a.server == b.server && a.tool == b.tool && a.key == b.key;
+}
+
+// What an operation may be in whose key is in use: not one that was refused, or that provably did nothing.
+const std::vector<OperationState> kUsesItsKey{
+    OperationState::received, OperationState::waiting,        OperationState::ready,           OperationState::intent,
+    OperationState::sent,     OperationState::awaiting_input, OperationState::running,         OperationState::applied,
+    OperationState::unknown,  OperationState::reconciling,    OperationState::resolved_applied};
+
 }  // namespace
 
-asio::awaitable<Calls::Repeat> Calls::find_repeat(FlightPtr flight) {
-  const Call& call = flight->call;
-  Repeat repeat;
+// The operation that this call repeats, if there is one. Refuses the call where that cannot be told: an identical write
+// must not run again because of a store that did not answer.
+asio::awaitable<std::optional<OperationRow>> Calls::find_same(Call& call) {
+  for (const auto& [id, other] : flights_) {  // also one that is still on its way to the store
+    if (!call.judged.key.empty() && same_key(other->call.row, call.row)) co_return other->call.row;
+  }
+  std::string known;
+  if (call.judged.key.empty()) {
+    const auto it = by_fingerprint_.find(call.row.fingerprint);
+    if (it == by_fingerprint_.end()) co_return std::nullopt;
+    known = it->second.operation;
+    if (const auto flying = flights_.find(known); flying != flights_.end()) co_return flying->second->call.row;
+  }
+  OperationFilter filter;
+  filter.principal = call.row.principal;
+  filter.server = call.row.server;
+  filter.tool = call.row.tool;
+  filter.key = call.judged.key;
+  filter.states = kUsesItsKey;
+  filter.limit = 1;
   std::optional<OperationRow> same;
-  if (!call.judged.key.empty()) {
-    OperationFilter filter;
-    filter.principal = call.row.principal;
-    filter.server = call.row.server;
-    filter.tool = call.row.tool;
-    filter.key = call.judged.key;
-    filter.limit = 8;
-    std::vector<OperationRow> rows;
-    auto read = co_await store_.read([&](Tx& tx) -> Status {
-      rows = tx.operations(filter);
-      return {};
-    });
-    if (!read) {
-      repeat.answer =
-          refused(call, ReasonCode::recording_unavailable, "The gateway cannot read its records.", Outcome::none, {});
+  auto read = co_await store_.read([&](Tx& tx) -> Status {
+    if (!known.empty()) {
+      same = tx.operation(known);
+    } else if (auto rows = tx.operations(filter); !rows.empty()) {
+      same = std::move(rows.front());
+    }
+    return {};
+  });
+  if (!read) refuse(call.judged, ReasonCode::recording_unavailable, "The gateway cannot read its records.");
+  if (same) co_return same;
+  for (const auto& [id, other] : flights_) {  // begun while the store was read
+    if (!call.judged.key.empty() && same_key(other->call.row, call.row)) co_return other->call.row;
+  }
+  co_return std::nullopt;
+}
+
+asio::awaitable<Calls::Repeat> Calls::find_repeat(FlightPtr flight) {
+  Call& call = flight->call;
+  Repeat repeat;
+  std::optional<OperationRow> same = co_await find_same(call);
+  if (call.judged.refused()) co_return repeat;
+  if (same && call.judged.key.empty() && !same->key.empty()) same.reset();  // a key means that operation only
+  const bool unknown = same && (same->state == OperationState::unknown || same->state == OperationState::reconciling);
+  if (!same || unknown) {  // an unknown one meets its block or ask; repeats of this call join this call
+    if (call.judged.key.empty() && !call.row.is_read)
+      by_fingerprint_.insert_or_assign(call.row.fingerprint, Known{call.row.id, clock_.now()});
+    co_return repeat;
+  }
+  if (same->fingerprint != call.row.fingerprint) {
+    refuse(call.judged, ReasonCode::idempotency_conflict,
+           fmt::format("The idempotency key belongs to operation {} with other arguments.", same->id));
+    co_return repeat;
+  }
+  if (const auto flying = flights_.find(same->id); flying != flights_.end()) {
+    const FlightPtr other = flying->second;
+    if (!other->cancel.reason()) {
+      record_repeat(call, *same);
+      repeat.flight = other;
       co_return repeat;
     }
-    for (const OperationRow& row : rows) {
-      if (row.state != OperationState::refused && row.state != OperationState::failed &&
-          row.state != OperationState::resolved_none) {
-        same = row;
-        break;
-      }
-    }
-    // One that is still on its way to the store counts as well.
-    for (const auto& [id, other] : flights_) {
-      const OperationRow& row = other->call.row;
-      if (row.principal == call.row.principal && row.server == call.row.server && row.tool == call.row.tool &&
-          row.key == call.judged.key) {
-        same = row;
-      }
-    }
-  } else if (const auto it = by_fingerprint_.find(call.judged.fingerprint); it != by_fingerprint_.end()) {
-    if (const auto flying = flights_.find(it->second); flying != flights_.end()) {
-      same = flying->second->call.row;
-    } else {
-      const std::string id = it->second;
-      auto read = co_await store_.read([&](Tx& tx) -> Status {
-        same = tx.operation(id);
-        return {};
-      });
-      if (!read) same.reset();
-    }
-    if (same && !same->key.empty()) same.reset();  // whoever sends a key means that operation only
-  }
-  if (!same) {
-    if (!call.judged.fingerprint.empty() && call.judged.key.empty())
-      by_fingerprint_.insert_or_assign(call.judged.fingerprint, call.row.id);
+    // It is being given up: what becomes of it decides what this call is.
+    while (other->stage != Stage::done && !other->dormant) co_await other->changed.wait(Deadline::never());
+    repeat = co_await find_repeat(flight);
     co_return repeat;
   }
-  if (same->fingerprint != call.judged.fingerprint) {
-    repeat.answer = refused(call, ReasonCode::idempotency_conflict,
-                            fmt::format("The idempotency key belongs to operation {} with other arguments.", same->id),
-                            Outcome::none, same->receipt);
-    co_return repeat;
-  }
-  if (same->state == OperationState::unknown || same->state == OperationState::reconciling)
-    co_return repeat;  // meets its block or ask
   record_repeat(call, *same);
-  if (const auto flying = flights_.find(same->id); flying != flights_.end()) {
-    repeat.flight = flying->second;
-    co_return repeat;
-  }
   repeat = co_await resume(*same, call.request.client);
+  if (!repeat.flight && !repeat.answer) {
+    refuse(call.judged, ReasonCode::approval_invalidated, "What was to be approved is no longer stored.");
+  }
   co_return repeat;
 }
 
-// An operation that is in nobody's hands: waiting in the store, or concluded.
+// An operation that is in nobody's hands: waiting in the store, or concluded. Neither: it cannot be taken up.
 asio::awaitable<Calls::Repeat> Calls::resume(OperationRow row, std::shared_ptr<const ClientContext> client) {
   Repeat repeat;
-  if (row.state != OperationState::waiting) {
-    repeat.answer = co_await replay(row);
-    co_return repeat;
-  }
   Result<std::string> params = fail(ErrorCode::not_found, "no arguments");
   std::optional<ApprovalRow> approval;
+  std::optional<OperationRow> now;
   auto read = co_await store_.read([&](Tx& tx) -> Status {
+    now = tx.operation(row.id);  // it may have moved since it was found
     params = tx.sealed(row.id, "params");
     approval = tx.approval_of(row.id);
     return {};
   });
-  if (!read || !params || !approval) {
-    Call lost;
-    lost.row = row;
-    repeat.answer = refused(lost, ReasonCode::approval_invalidated, "What was to be approved is no longer stored.",
-                            Outcome::none, row.receipt);
-    co_return repeat;
-  }
   if (const auto flying = flights_.find(row.id); flying != flights_.end()) {  // somebody else was faster
     repeat.flight = flying->second;
     co_return repeat;
   }
+  if (!read || !now) co_return repeat;
+  if (now->state != OperationState::waiting) {
+    repeat.answer = co_await replay(*now);
+    co_return repeat;
+  }
+  if (!params || !approval) co_return repeat;
   auto document = json::Document::parse(*params, json::Limits{.bytes = params->size(), .depth = 10'000});
   if (!document) co_return repeat;
+  // The tool that was asked for, by the server's own name, wherever this client stands.
+  auto own = std::make_shared<ClientContext>(*client);
+  own->mount.server = now->server;
   Inbound stored;
-  stored.client = client;
+  stored.client = std::move(own);
   stored.document = std::make_shared<const json::Document>(std::move(*document));
   stored.params = stored.document->root();
-  stored.received = row.created;
+  stored.received = now->created;
   Answer fault;
   auto request = read_request(stored, fault);
   if (!request) co_return repeat;
-  request->key = row.key;
+  request->name = now->tool;
+  request->key = now->key;
   auto flight = std::make_shared<Flight>(loop_);
   flight->call.request = std::move(*request);
-  flight->call.row = row;
+  flight->call.row = std::move(*now);
   flight->call.approval = approval->id;
   flight->call.binding = approval->binding;
   repeat.flight = flight;
@@ -150,6 +166,7 @@ asio::awaitable<Calls::Repeat> Calls::resume(OperationRow row, std::shared_ptr<c
   co_return repeat;
 }
 
+// Kept answers begin with what they are: `R` a result, `E` a JSON-RPC error.
 asio::awaitable<std::optional<Answer>> Calls::replay(OperationRow row) {
   Result<std::string> stored = fail(ErrorCode::not_found, "none");
   auto read = co_await store_.read([&](Tx& tx) -> Status {
@@ -157,8 +174,10 @@ asio::awaitable<std::optional<Answer>> Calls::replay(OperationRow row) {
     return {};
   });
   Answer answer;
-  if (read && stored) {
-    answer = Answer::of(mark_replayed(*stored));
+  if (read && stored && stored->starts_with('R')) {
+    answer = Answer::of(mark_replayed(stored->substr(1)));
+  } else if (read && stored && stored->starts_with('E')) {
+    answer.error = parse_kept_error(stored->substr(1));
   } else {
     CallMeta meta;
     meta.operation = row.id;
@@ -176,7 +195,7 @@ asio::awaitable<std::optional<Answer>> Calls::replay(OperationRow row) {
 
 void Calls::forget_fingerprint(const OperationRow& row) {
   const auto it = by_fingerprint_.find(row.fingerprint);
-  if (it != by_fingerprint_.end() && it->second == row.id) by_fingerprint_.erase(it);
+  if (it != by_fingerprint_.end() && it->second.operation == row.id) by_fingerprint_.erase(it);
 }
 
 void Calls::record_repeat(const Call& call, const OperationRow& same) {

@@ -56,16 +56,41 @@ bool Calls::write_open(const trust::Scope& scope, std::string_view but_operation
   });
 }
 
-asio::awaitable<void> Calls::decide(FlightPtr flight) {
-  Call& call = flight->call;
+void Calls::weigh(Call& call) const {
   calls::weigh(call, snapshots_.current(), *this);
   call.judged.epoch = epoch_;
+}
+
+// Everything that is in force now: weighed (unless that was just done), what rules want fetched, and concluded.
+asio::awaitable<void> Calls::decide(FlightPtr flight) {
+  Call& call = flight->call;
+  const bool weighed = call.judged.snapshot && !call.judged.concluded && call.judged.snapshot == snapshots_.current() &&
+                       call.judged.epoch == epoch_;
+  if (!weighed) weigh(call);
   std::vector<policy::EvidenceFound> evidence;
   std::vector<policy::HookAnswer> hooks;
   if (!call.judged.refused() && !call.judged.weighed.evidence.empty()) evidence = co_await find_evidence(flight);
   if (!call.judged.refused() && !call.judged.weighed.hooks.empty()) hooks = co_await ask_hooks(flight);
   calls::conclude(call, evidence, hooks, *this);
+  const bool bound =
+      std::ranges::any_of(call.judged.decision.asks, [](const ApprovalTerms& terms) { return terms.revision; });
+  if (bound && !call.judged.refused() && call.judged.decision.verdict == Verdict::ask) co_await read_revision(call);
+  call.judged.concluded = true;
   call.decided = clock_.now();
+}
+
+// The scope's revision, for asks that are bound to it.
+asio::awaitable<void> Calls::read_revision(Call& call) {
+  std::uint64_t revision = 0;
+  auto read = co_await store_.read([&](Tx& tx) -> Status {
+    revision = tx.revision(call.row.server, call.row.scope);
+    return {};
+  });
+  if (read) {
+    call.judged.revision = revision;
+  } else {
+    refuse(call.judged, ReasonCode::recording_unavailable, "The gateway cannot read its records.");
+  }
 }
 
 asio::awaitable<std::vector<policy::EvidenceFound>> Calls::find_evidence(FlightPtr flight) {

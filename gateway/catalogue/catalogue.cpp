@@ -29,10 +29,24 @@ std::string describe(ToolState state) {
   return "";
 }
 
+// The lock's digests leave out what the trust file ignores now: changing that list is no drift.
+Rules with_present_ignores(Rules rules) {
+  if (!rules.lock || !rules.trust) return rules;
+  auto lock = std::make_shared<trust::LockFile>(*rules.lock);
+  for (auto& [id, server] : lock->servers) {
+    const trust::ServerTrust* trusted = rules.trust->server(id);
+    const std::vector<std::string> ignored = trusted ? trusted->ignore : std::vector<std::string>();
+    if (server.ignored == ignored) continue;
+    if (auto changed = trust::with_ignored(server, ignored)) server = std::move(*changed);  // else it shows as drift
+  }
+  rules.lock = std::move(lock);
+  return rules;
+}
+
 }  // namespace
 
 Catalogue::Catalogue(asio::any_io_executor loop, Servers& servers, std::vector<std::string> server_ids, Rules rules)
-    : servers_(servers), rules_(std::move(rules)), changed_(loop), tasks_(loop) {
+    : servers_(servers), rules_(with_present_ignores(std::move(rules))), changed_(loop), tasks_(loop) {
   for (auto& id : server_ids) listings_.try_emplace(std::move(id));
   rebuild();
 }
@@ -40,7 +54,7 @@ Catalogue::Catalogue(asio::any_io_executor loop, Servers& servers, std::vector<s
 Catalogue::~Catalogue() = default;
 
 void Catalogue::set_rules(Rules rules) {
-  rules_ = std::move(rules);
+  rules_ = with_present_ignores(std::move(rules));
   links_.clear();  // the ignored pointers may be others now
   rebuild();
 }
@@ -109,6 +123,11 @@ void Catalogue::set_listing(const std::string& server, std::shared_ptr<const Too
 
 asio::awaitable<Result<bool>> Catalogue::verify(std::shared_ptr<ServerLink> link, std::shared_ptr<const Tool> tool,
                                                 Deadline deadline) {
+  // Trust belongs to what the server was found to be, and it may be another since it was started anew.
+  if (servers_.identity(tool->ref.server) != identities_[tool->ref.server]) {
+    rebuild();
+    co_return false;
+  }
   auto known = links_.find(link.get());
   if (known != links_.end() && known->second.link.lock() != link)
     known = links_.end();  // another link at the same address
@@ -152,7 +171,9 @@ ServerView Catalogue::build_server(const std::string& id, const Listing& listing
   view.problem = listing.problem;
   std::string foreign;  // why it is not the server that was accepted
   const trust::LockServer* locked = rules_.lock ? rules_.lock->server(id) : nullptr;
-  if (const std::string found = servers_.identity(id); !found.empty()) {
+  const std::string found = servers_.identity(id);
+  identities_[id] = found;
+  if (!found.empty()) {
     auto document = json::Document::parse(found);
     auto identity =
         document ? trust::parse_identity(document->root()) : Result<trust::Identity>(fail(document.error()));

@@ -79,6 +79,7 @@ class Catalogue final : public Snapshots, public Definitions {
   Rules rules_;
   std::map<std::string, Listing> listings_;
   std::map<const ServerLink*, LinkDefinitions> links_;
+  std::map<std::string, std::string> identities_;  // by server, as the snapshot was built with
   SchemaCache schemas_;
   std::shared_ptr<const Snapshot> snapshot_;
   std::uint64_t version_ = 0;

@@ -76,7 +76,7 @@ void set_state(Tool& tool, const BuildContext& context, const trust::ServerTrust
 void scan(Tool& tool, const trust::ServerTrust* server_trust) {
   if (tool.state == ToolState::pinned) return;  // a person saw it, hidden characters made visible
   if (server_trust != nullptr && server_trust->on_finding == trust::OnFinding::warn) return;
-  for (const trust::TextFinding& finding : trust::scan_definition(tool.definition->root())) {
+  for (const trust::TextFinding& finding : trust::scan_definition(tool.current->root())) {
     if (finding.kind == trust::TextFinding::Kind::hidden_character ||
         finding.kind == trust::TextFinding::Kind::unusual_name) {
       quarantine(tool, finding.message);
@@ -97,6 +97,10 @@ void set_effect(Tool& tool, const BuildContext& context, const trust::ServerTrus
     return;
   }
   tool.contract = std::shared_ptr<const trust::Contract>(context.trust, contract);
+  if (contract->revision) {
+    quarantine(tool, "its contract reads a `revision` from the server, which this version cannot do");
+    return;
+  }
   for (const trust::Case& entry : contract->cases) {
     auto text = json::Document::parse(entry.when.text);
     FaultList faults(entry.when.file);

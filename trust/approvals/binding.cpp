@@ -38,9 +38,10 @@ void write_rules(json::Writer& out, const std::vector<MatchedRule>& rules) {
   out.end_array();
 }
 
-constexpr std::array<std::string_view, 15> kMembers{
-    "arguments", "contract", "definition",    "effect", "forwarded",      "idempotencyKey", "identity", "method",
-    "principal", "rules",    "scopeRevision", "server", "serverRevision", "tool",           "uri"};
+constexpr std::array<std::string_view, 17> kMembers{
+    "arguments",      "asks",           "contract", "definition", "effect", "forwarded",
+    "idempotencyKey", "identity",       "method",   "principal",  "rules",  "scopeRevision",
+    "server",         "serverRevision", "tool",     "unknowns",   "uri"};
 
 }  // namespace
 
@@ -48,6 +49,11 @@ std::string canonical(const Binding& binding) {
   json::Writer out(1024);
   out.begin_object();
   out.text("arguments", binding.arguments);
+  if (!binding.asks.empty()) {
+    out.key("asks").begin_array();
+    for (const ApprovalTerms& terms : binding.asks) write_terms(out, terms);
+    out.end_array();
+  }
   out.text("contract", binding.contract);
   out.text("definition", binding.definition);
   out.key("effect").begin_object();
@@ -66,6 +72,7 @@ std::string canonical(const Binding& binding) {
   out.text("server", binding.server);
   if (binding.server_revision) out.member("serverRevision", *binding.server_revision);
   out.text("tool", binding.tool);
+  out.list("unknowns", binding.unknowns);
   out.text("uri", binding.uri);
   return out.end_object().take();
 }

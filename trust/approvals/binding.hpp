@@ -27,7 +27,9 @@ struct Binding {
   std::vector<MatchedRule> rules;  // all that matched, with terms
   Effect effect;                   // effective
   std::string principal;
-  std::string idempotency_key;  // empty: none
+  std::string idempotency_key;        // empty: none
+  std::vector<ApprovalTerms> asks;    // who has to say yes, of asks that no rule made too
+  std::vector<std::string> unknowns;  // operations of unknown outcome that were shown
   // Only where the contract reads a revision or a rule asks for it:
   std::optional<std::uint64_t> scope_revision;
   std::optional<std::string> server_revision;

@@ -154,7 +154,9 @@ TEST(Hooks, AnAnswerCanOnlyTighten) {
   HookServer none(rig, R"({"decision":"none"})"), deny(rig, R"({"result":{"decision":"deny","message":"not today"}})"),
       ask(rig, R"({"decision":"ask"})");
   rig.set_policy(with_hook(none.url()));
-  EXPECT_EQ(view(rig.call(rig.client(), "s__write", R"({"text":"x"})")).outcome, "applied");
+  const Answer allowed = rig.call(rig.client(), "s__write", R"({"text":"x"})");
+  EXPECT_EQ(view(allowed).outcome, "applied");
+  Rig::deliver(allowed);
   ASSERT_EQ(none.seen.size(), 1U);
   EXPECT_NE(none.seen[0].find(R"("arguments":{"text":"x"})"), std::string::npos) << none.seen[0];
   rig.set_policy(with_hook(deny.url()));

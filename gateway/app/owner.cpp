@@ -62,12 +62,14 @@ class Running final : private ServerEvents, private Readiness {
 
  private:
   asio::awaitable<int> start_and_serve() {
+    // From the beginning, so that a signal in the middle of the start ends it in order afterwards.
+    asio::signal_set ending(io_, SIGTERM, SIGINT, SIGHUP);
     auto started = co_await start();
     if (!started) {
       say(started.error().message);
       co_return 2;
     }
-    co_await wait_for_end();
+    co_await wait_for_end(ending);
     const bool clean = co_await stop();
     co_return clean ? 0 : 1;
   }
@@ -372,8 +374,7 @@ class Running final : private ServerEvents, private Readiness {
     }
   }
 
-  asio::awaitable<void> wait_for_end() {
-    asio::signal_set ending(io_, SIGTERM, SIGINT, SIGHUP);
+  asio::awaitable<void> wait_for_end(asio::signal_set& ending) {
     Signal ended(loop_);
     bool stop = false;
     std::function<void()> arm = [&] {

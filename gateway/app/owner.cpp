@@ -369,7 +369,8 @@ class Running final : private ServerEvents, private Readiness {
       if (Deadline::Clock::now() < next_store_sweep) continue;
       next_store_sweep = Deadline::Clock::now() + kStoreSweep;
       const UnixMillis now = system_clock().now();
-      auto swept = co_await store_->commit(Durability::crash, [now](Tx& tx) { return tx.sweep(now); });
+      const std::function<Status(Tx&)> drop_old = [now](Tx& tx) { return tx.sweep(now); };
+      auto swept = co_await store_->commit(Durability::crash, drop_old);
       if (!swept) log::warning("store.sweep_failed", {{"reason", swept.error().message}});
     }
   }

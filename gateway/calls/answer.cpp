@@ -181,4 +181,31 @@ std::string marked_result(json::Value result, const CallMeta& meta) {
   return mcp::splice_call_meta(result, to_json(meta));
 }
 
+Answer still_unknown(const OperationRow& row) {
+  CallMeta meta;
+  meta.code = ReasonCode::outcome_unknown;
+  meta.outcome = Outcome::unknown;
+  meta.operation = row.id;
+  meta.receipt = row.receipt;
+  meta.retry = retry_for(ReasonCode::outcome_unknown);
+  const std::string sentence =
+      fmt::format("Operation {} ({}) is still unknown: {}.", row.id, visible(row.summary), row.basis);
+  meta.reasons.push_back(Reason{ReasonCode::outcome_unknown, sentence, {}, {}, false});
+  return Answer::of(refusal_result(meta, sentence));
+}
+
+Answer refused_before(const OperationRow& row) {
+  const std::size_t colon = row.reason.find(": ");
+  CallMeta meta;
+  meta.code =
+      parse_reason_code(std::string_view(row.reason).substr(0, colon)).value_or(ReasonCode::approval_invalidated);
+  meta.operation = row.id;
+  meta.approval = row.approval;
+  meta.receipt = row.receipt;
+  meta.retry = retry_for(*meta.code);
+  const std::string sentence = colon == std::string::npos ? row.reason : row.reason.substr(colon + 2);
+  meta.reasons.push_back(Reason{*meta.code, sentence, {}, {}, false});
+  return Answer::of(refusal_result(meta, sentence));
+}
+
 }  // namespace sallyport::gateway::calls

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gateway/ports/inbound.hpp"
+#include "gateway/ports/records.hpp"
 #include "schemas/core/json.hpp"
 #include "schemas/model/effect.hpp"
 #include "schemas/model/reason.hpp"
@@ -36,6 +37,10 @@ struct CallMeta {
 
 // For methods whose results cannot say isError: a JSON-RPC error with a number of our own and the same object as data.
 [[nodiscard]] Answer refusal_error(const CallMeta& meta, std::string_view sentence);
+
+// What is told of an operation that was refused earlier, and of one that is still unknown.
+[[nodiscard]] Answer refused_before(const OperationRow& row);
+[[nodiscard]] Answer still_unknown(const OperationRow& row);
 
 // The server's result with our object spliced in.
 [[nodiscard]] std::string marked_result(json::Value result, const CallMeta& meta);

@@ -28,33 +28,6 @@ Answer invalid(std::string sentence) {
   return told(meta, sentence);
 }
 
-Answer unknown_state(const OperationRow& row) {
-  CallMeta meta;
-  meta.code = ReasonCode::outcome_unknown;
-  meta.outcome = Outcome::unknown;
-  meta.operation = row.id;
-  meta.receipt = row.receipt;
-  meta.retry = retry_for(ReasonCode::outcome_unknown);
-  const std::string sentence =
-      fmt::format("Operation {} ({}) is still unknown: {}.", row.id, visible(row.summary), row.basis);
-  meta.reasons.push_back(Reason{ReasonCode::outcome_unknown, sentence, {}, {}, false});
-  return told(meta, sentence);
-}
-
-Answer refused_state(const OperationRow& row) {
-  const std::size_t colon = row.reason.find(": ");
-  CallMeta meta;
-  meta.code =
-      parse_reason_code(std::string_view(row.reason).substr(0, colon)).value_or(ReasonCode::approval_invalidated);
-  meta.operation = row.id;
-  meta.approval = row.approval;
-  meta.receipt = row.receipt;
-  meta.retry = retry_for(*meta.code);
-  const std::string sentence = colon == std::string::npos ? row.reason : row.reason.substr(colon + 2);
-  meta.reasons.push_back(Reason{*meta.code, sentence, {}, {}, false});
-  return told(meta, sentence);
-}
-
 }  // namespace
 
 std::vector<std::string> Calls::own_tools() { return {std::string(kWait)}; }
@@ -96,9 +69,9 @@ asio::awaitable<Answer> Calls::wait_call(Inbound inbound, Request request) {
   if (const auto flying = flights_.find(row->id); flying != flights_.end()) {
     flight = flying->second;
   } else if (row->state == OperationState::unknown || row->state == OperationState::reconciling) {
-    co_return unknown_state(*row);
+    co_return still_unknown(*row);
   } else if (row->state == OperationState::refused) {
-    co_return refused_state(*row);
+    co_return refused_before(*row);
   } else {
     Repeat repeat = co_await resume(*row, inbound.client);
     if (repeat.answer) co_return std::move(*repeat.answer);

@@ -239,7 +239,14 @@ asio::awaitable<void> Calls::sweep() {
   });
   std::vector<std::string> due;
   for (const auto& [id, ask] : waiting_) {
-    if (ask.expires <= now && !by_approval_.contains(id)) due.push_back(id);
+    if (ask.expires > now) continue;
+    const auto held = by_approval_.find(id);
+    const auto flight = held == by_approval_.end() ? flights_.end() : flights_.find(held->second);
+    if (flight == flights_.end()) {
+      due.push_back(id);
+    } else {
+      flight->second->nudge.notify();
+    }
   }
   for (const std::string& id : due) co_await expire(id, now);
 }

@@ -136,6 +136,14 @@ asio::awaitable<Calls::Repeat> Calls::resume(OperationRow row, std::shared_ptr<c
     co_return repeat;
   }
   if (!read || !now) co_return repeat;
+  if (now->state == OperationState::refused) {
+    repeat.answer = refused_before(*now);
+    co_return repeat;
+  }
+  if (now->state == OperationState::unknown || now->state == OperationState::reconciling) {
+    repeat.answer = still_unknown(*now);
+    co_return repeat;
+  }
   if (now->state != OperationState::waiting) {
     repeat.answer = co_await replay(*now);
     co_return repeat;

@@ -34,7 +34,8 @@ struct Starter {
   std::vector<ClientSettings> clients;  // with the digests of tokens that `init` made; may be empty
   std::vector<PersonSettings> people;
   std::string state;  // empty: the default
-  bool without_rules = false;  // trust and policy stand inline, and empty: to look at the servers before the files are there
+  bool without_rules =
+      false;  // trust and policy stand inline, and empty: to look at the servers before the files are there
 };
 
 [[nodiscard]] std::string starter_settings(const Starter& starter);  // sallyport.jsonc

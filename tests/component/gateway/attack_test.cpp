@@ -20,10 +20,8 @@ constexpr const char* kDone = R"({"content":[{"type":"text","text":"done"}]})";
 
 RigOptions free_writes() {
   RigOptions options;
-  options.policy =
-      R"({"default":"deny","approval":{"by":["owners"]},"rules":[{"id":"all","allow":{"server":"s"}}]})";
-  options.trust =
-      R"({"servers":{"s":{"tools":{"look":"read","put":{"effect":"record","scope":"things/{/id}"}}}}})";
+  options.policy = R"({"default":"deny","approval":{"by":["owners"]},"rules":[{"id":"all","allow":{"server":"s"}}]})";
+  options.trust = R"({"servers":{"s":{"tools":{"look":"read","put":{"effect":"record","scope":"things/{/id}"}}}}})";
   options.servers["s"].tools = {kPut, kLook};
   options.servers["s"].on_call = [](Dispatched& call) { call.result(kDone); };
   return options;
@@ -157,6 +155,7 @@ TEST(Attacks, AnExpiredAskClosesItsOperation) {
   const auto client = rig.client();
   client->hold = Millis(1);
   rig.call(client, "s__pay", R"({"to":"kim"})");
+  rig.run_until([&] { return rig.calls->in_flight() == 0; }, "the operation to be in nobody's hands");
   rig.clock.advance(std::chrono::hours(2));
   rig.await(rig.calls->sweep());
   EXPECT_TRUE(rig.operations({OperationState::waiting}).empty());

@@ -164,7 +164,7 @@ words "$result"
 step "9. A person looks, and settles it"
 result=$(call read_config '{}')
 expect "read_config shows the new configuration: it did happen" '.structuredContent.config.destination == "exports/weekly"' "$result"
-operator operations list --state unknown | show
+operator operations list --only unknown | show
 operator operations resolve "$operation" applied --reason "read_config shows exports/weekly" | show
 result=$(call write_config '{"format": "json", "destination": "exports/weekly", "max_retries": 4}')
 expect "writes go on" '.isError | not' "$result"

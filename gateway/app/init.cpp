@@ -1,5 +1,8 @@
 // `init`: from clients' config files to the first files of ours, with a person present (design sections 4 and 10).
 // Shows what it will write, writes nothing over what is there, changes no client's file.
+#include <unistd.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -125,7 +128,7 @@ int init_command(const cli::Invocation& invocation, cli::Terminal& terminal) {
   request.file = config_file;
   request.text = starter_settings(starter);
   request.base = folder;
-  request.default_state = default_state_dir(environment, false);
+  request.default_state = default_state_dir(environment, ::geteuid() == 0);
   auto bare = request;
   starter.without_rules = true;
   bare.text = starter_settings(starter);

@@ -142,9 +142,9 @@ void add_rules(Adder& add) {
 void add_approvals(Adder& add) {
   Invocation& out = add.out;
   CLI::App* group = add.group("approvals", "The calls that wait for a person");
-  CLI::App* list = add.verb(*group, "list", Command::approvals_list, "What waits (or, with --state, what became of it)",
-                            "  sallyport approvals list\n  sallyport approvals list --state denied\n");
-  list->add_option("--state", out.state_filter, "pending (default), approved, denied, consumed, …, or all")
+  CLI::App* list = add.verb(*group, "list", Command::approvals_list, "What waits (or, with --only, what became of it)",
+                            "  sallyport approvals list\n  sallyport approvals list --only denied\n");
+  list->add_option("--only", out.state_filter, "pending (default), approved, denied, consumed, …, or all")
       ->check(CLI::IsMember(
           {"pending", "approved", "denied", "expired", "cancelled", "invalidated", "consumed", "revoked", "all"}))
       ->type_name("STATE");
@@ -177,8 +177,8 @@ void add_operations(Adder& add) {
   Invocation& out = add.out;
   CLI::App* group = add.group("operations", "What was done, and what nobody knows of");
   CLI::App* list = add.verb(*group, "list", Command::operations_list, "Operations, the newest first",
-                            "  sallyport operations list\n  sallyport operations list --state unknown\n");
-  list->add_option("--state", out.state_filter, "open, unknown, or a state's name")
+                            "  sallyport operations list\n  sallyport operations list --only unknown\n");
+  list->add_option("--only", out.state_filter, "open, unknown, or a state's name")
       ->check(CLI::IsMember({"open", "unknown", "received", "waiting", "ready", "refused", "intent", "sent",
                              "awaiting-input", "running", "applied", "failed", "reconciling", "resolved-applied",
                              "resolved-none"}))

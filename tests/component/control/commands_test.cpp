@@ -65,11 +65,11 @@ TEST_F(Commands, EveryVerbAsksItsRoute) {
   rig.desk.answer("trust_review", R"({"digest":"sha256:aa","open":0,"servers":[]})");
   const std::vector<std::pair<std::vector<std::string>, std::string>> table{
       {{"approvals", "list"}, "approvals|pending|50"},
-      {{"approvals", "list", "--state", "all", "--limit", "2"}, "approvals||2"},
+      {{"approvals", "list", "--only", "all", "--limit", "2"}, "approvals||2"},
       {{"approvals", "show", "ap_1"}, "approval|ap_1"},
       {{"approvals", "deny", "ap_1", "--reason", "no \"x\""}, "deny|ap_1|no \"x\""},
       {{"approvals", "revoke", "ap_1"}, "revoke|ap_1|"},
-      {{"operations", "list", "--state", "open"}, "operations|open|50"},
+      {{"operations", "list", "--only", "open"}, "operations|open|50"},
       {{"operations", "show", "op_1"}, "operation|op_1"},
       {{"operations", "resolve", "op_1", "applied", "--reason", "seen"}, "resolve|op_1|applied|seen"},
       {{"receipts", "list", "--principal", "a&b=c", "--limit", "1"}, R"(receipts|{"limit":1,"principal":"a&b=c"})"},

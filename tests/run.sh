@@ -65,6 +65,12 @@ run_ctest() {
   faults+=("${names[@]/#/$preset: }")
 }
 
+# suite_table PRESET: what passes of the official JSON Schema suite (tests, which were counted already), draft by draft.
+suite_table() {
+  part "JSON Schema suite, $1"
+  tests/unit/schemas/validate/table.sh "build/$1/tests/unit_validate"
+}
+
 # in_presets PRESETS LABEL…
 in_presets() {
   local presets=$1 preset targets
@@ -75,7 +81,10 @@ in_presets() {
       [ -e "build/$preset/build.ninja" ] || fault "$preset: configure"
       continue
     fi
-    if build "$preset" "${targets[@]}"; then run_ctest "$preset" "$@"; fi
+    if build "$preset" "${targets[@]}"; then
+      run_ctest "$preset" "$@"
+      if [[ " $* " == *" schemas "* ]]; then suite_table "$preset"; fi
+    fi
   done
 }
 

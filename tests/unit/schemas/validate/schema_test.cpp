@@ -167,5 +167,13 @@ TEST(Schema, ServesSeveralThreads) {
   EXPECT_EQ(wrong, (std::array<int, 4>{}));
 }
 
+TEST(Schema, WhatABranchEvaluatesCountsOnlyIfItMatches) {
+  const char* schema =
+      R"({"unevaluatedItems":{"minimum":2.5},"anyOf":[{"unevaluatedItems":{"const":1},"minItems":2},{"required":["a"]}]})";
+  EXPECT_FALSE(accepts(schema, "[1]"));
+  EXPECT_TRUE(accepts(schema, "[1,1]"));
+  EXPECT_TRUE(accepts(schema, "[3]"));
+}
+
 }  // namespace
 }  // namespace sallyport::schema

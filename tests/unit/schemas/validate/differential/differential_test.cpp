@@ -1,4 +1,5 @@
 // Our verdicts beside those of ajv, over pairs that pairs.cjs made. Every difference must be one we know.
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -21,10 +22,14 @@ bool has_empty_array(json::Value value) {
 }
 
 // schemas/validate/README.md tells why ajv is wrong in these.
-std::string known_difference(json::Value schema, json::Value instance) {
+std::string known_difference(json::Value schema, json::Value instance, const Verdict& ours) {
   const auto has = [&](std::string_view keyword) { return schema.raw().find(keyword) != std::string_view::npos; };
   if (has("\"contains\"") && has_empty_array(instance)) return "contains and an empty array";
   if (has("\"contains\"") && has("\"unevaluatedItems\"")) return "contains evaluates elements";
+  const bool by_unevaluated = std::ranges::any_of(
+      ours.faults, [](const SchemaFault& fault) { return fault.schema.find("unevaluatedItems") != std::string::npos; });
+  if (by_unevaluated && (has("\"anyOf\"") || has("\"oneOf\"") || has("\"if\"")))
+    return "elements that a branch evaluates without matching";
   return {};
 }
 
@@ -61,7 +66,7 @@ class Comparison {
     } else if (verdict.valid == theirs.boolean()) {
       ++counts_[verdict.valid ? "both accept" : "both refuse"];
     } else {
-      const std::string reason = known_difference(text, instance);
+      const std::string reason = known_difference(text, instance, verdict);
       EXPECT_FALSE(reason.empty()) << "ours " << verdict.valid << "\n" << text.raw() << "\n" << instance.raw();
       ++counts_["differs, known: " + reason];
     }

@@ -1,5 +1,6 @@
-// Pattern: a PCRE2 expression that must match the whole string; `.` matches line ends too. Bounded in length, nesting,
-// steps and memory; at a bound the answer is undetermined. Immutable, cheap to copy, safe from several threads.
+// Pattern: an ECMA-262 expression, as in schemas and by the same engine (schemas/validate/pattern.hpp), that must match
+// the whole string; `.` matches line ends too. Bounded in length, nesting, steps and memory; at a bound the answer is
+// undetermined. Immutable, cheap to copy, safe from several threads.
 #pragma once
 
 #include <memory>

@@ -30,7 +30,7 @@ std::string literal(char32_t c) {
 
 class Translator {
  public:
-  explicit Translator(std::string_view text) : text_(text) {}
+  Translator(std::string_view text, bool dot_all) : text_(text), dot_all_(dot_all) {}
 
   Result<std::string> run() {
     count_groups();
@@ -117,7 +117,7 @@ class Translator {
         return emit("$", Last::assertion);
       case '.':
         ++at_;
-        return emit(R"([^\n\r\x{2028}\x{2029}])", Last::atom);
+        return emit(dot_all_ ? "." : R"([^\n\r\x{2028}\x{2029}])", Last::atom);
       case '*':
       case '+':
       case '?':
@@ -397,6 +397,7 @@ class Translator {
   }
 
   std::string_view text_;
+  bool dot_all_;
   std::size_t at_ = 0;
   std::string out_;
   std::optional<std::string> error_;
@@ -408,6 +409,6 @@ class Translator {
 
 }  // namespace
 
-Result<std::string> ecma_to_pcre2(std::string_view pattern) { return Translator(pattern).run(); }
+Result<std::string> ecma_to_pcre2(std::string_view pattern, bool dot_all) { return Translator(pattern, dot_all).run(); }
 
 }  // namespace sallyport::schema

@@ -36,17 +36,19 @@ std::string pcre2_message(int code) {
 
 }  // namespace
 
-Result<Regex> Regex::compile(std::string_view pattern) {
-  auto translated = ecma_to_pcre2(pattern);
+Result<Regex> Regex::compile(std::string_view pattern, RegexOptions wanted) {
+  auto translated = ecma_to_pcre2(pattern, wanted.dot_all);
   if (!translated) return fail(std::move(translated.error()));
   pcre2_compile_context* context = pcre2_compile_context_create(nullptr);
   if (context == nullptr) return fail(ErrorCode::limit, "no memory for the pattern");
   pcre2_set_parens_nest_limit(context, kParenthesesDepth);
   constexpr std::uint32_t kOptions = PCRE2_UTF | PCRE2_NO_UTF_CHECK | PCRE2_DOLLAR_ENDONLY | PCRE2_MATCH_UNSET_BACKREF |
                                      PCRE2_NEVER_BACKSLASH_C | PCRE2_AUTO_CALLOUT;
+  const std::uint32_t options =
+      kOptions | (wanted.whole ? PCRE2_ANCHORED | PCRE2_ENDANCHORED : 0) | (wanted.dot_all ? PCRE2_DOTALL : 0);
   int error = 0;
   PCRE2_SIZE offset = 0;
-  pcre2_code* code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated->data()), translated->size(), kOptions,
+  pcre2_code* code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated->data()), translated->size(), options,
                                    &error, &offset, context);
   pcre2_compile_context_free(context);
   if (code == nullptr) return fail(ErrorCode::unsupported, pcre2_message(error));

@@ -19,13 +19,21 @@ struct pcre2_real_match_context_8;
 
 namespace sallyport::schema {
 
+// How a pattern is meant. JSON Schema looks for a match anywhere, and `.` stops at line ends; conditions of the policy
+// want the whole string, and `.` is any character.
+struct RegexOptions {
+  bool whole = false;
+  bool dot_all = false;  // as the flag `s` of ECMA-262
+};
+
 // The PCRE2 form, or the reason why it is no pattern we can judge.
-[[nodiscard]] Result<std::string> ecma_to_pcre2(std::string_view pattern);
+[[nodiscard]] Result<std::string> ecma_to_pcre2(std::string_view pattern, bool dot_all = false);
 
 // A compiled pattern; immutable, safe to share between threads.
 class Regex {
  public:
-  static Result<Regex> compile(std::string_view pattern);  // valid UTF-8; bound its length before
+  // Valid UTF-8; bound its length before.
+  static Result<Regex> compile(std::string_view pattern, RegexOptions options = {});
   [[nodiscard]] std::size_t memory() const;
 
  private:

@@ -15,7 +15,7 @@ HOMES = (
     (r"<spdlog/", ("gateway/base/",), "log through gateway/base/log.hpp"),
     (r"<valijson/", ("schemas/files/",), "it costs seconds a file"),
     (r"<CLI/", ("gateway/cli/",), "it costs seconds a file"),
-    (r"<pcre2\.h>", ("schemas/validate/", "policy/conditions/"), "patterns have one engine and one place for its limits"),
+    (r"<pcre2\.h>", ("schemas/validate/",), "patterns have one engine and one place for its limits"),
     (r"<prometheus/", ("gateway/base/",), "count through gateway/base/metrics.hpp"),
     (r"<openssl/", ("trust/crypto/", "gateway/net/", "schemas/core/"), "keys and hashes go through trust/crypto"),
 )

@@ -114,6 +114,13 @@ TEST_F(ConditionTest, JudgesEveryFormWithThreeValues) {
       {"{\"pattern\":\"\"}", "\"\"", T::yes},
       {"{\"pattern\":\"${dot}\"}", "\"a.b\"", T::yes},
       {"{\"pattern\":\"${dot}\"}", "\"axb\"", T::no},
+      // Patterns mean what they mean in schemas: `\\d` is ASCII, `\\s` is not only that, `|` does not escape the whole.
+      {"{\"pattern\":\"\\\\d+\"}", "\"12\"", T::yes},
+      {"{\"pattern\":\"\\\\d+\"}", "\"\u0661\"", T::no},
+      {"{\"pattern\":\"\\\\s\"}", "\"\u00a0\"", T::yes},
+      {"{\"pattern\":\"a|b.*\"}", "\"xb\"", T::no},
+      {"{\"pattern\":\"[^]*\"}", "\"\\n\"", T::yes},
+      {"{\"pattern\":\"a$\"}", "\"a\\n\"", T::no},
       // Arrays.
       {"{\"items\":{\"maximum\":2}}", "[1,2]", T::yes},
       {"{\"items\":{\"maximum\":2}}", "[1,3]", T::no},
@@ -153,6 +160,8 @@ TEST_F(ConditionTest, NamesTheFaultsOfWhatIsNoCondition) {
       {R"({"minimum":"1"})", "needs a number"},
       {R"({"minLength":-1})", "whole number"},
       {R"({"pattern":"("})", "does not compile"},
+      {R"({"pattern":"(?i)a"})", "does not compile"},
+      {R"({"pattern":"\\Aa"})", "no escape of ECMA-262"},
       {R"({"pattern":5})", "needs a string"},
       {R"([])", "empty list"},
       {R"([{"minimum":1}])", "one of"},

@@ -195,7 +195,7 @@ TEST(CommandLine, HelpAndVersionGoToStandardOutput) {
   EXPECT_EQ(help.exit_code, 0);
   EXPECT_TRUE(help.out.contains("approvals"));
   EXPECT_TRUE(help.out.contains("Exit codes: 0 yes, 1 no, 2 could not"));
-  for (const char* absent : {"grants", "doctor", "lint", "fingerprint", "--observe", "client-started"})
+  for (const char* absent : {"grants", "doctor", "fingerprint", "--observe", "client-started"})
     EXPECT_FALSE(help.out.contains(absent)) << absent;
   EXPECT_TRUE(parse_command_line({"approvals", "--help"}).out.contains("watch"));
   const Parsed version = parse_command_line({"--version"});

@@ -99,7 +99,7 @@ std::optional<std::string> judge_result(const Call& call, const ServerAnswer& an
     return fmt::format("it has members or numbers that cannot be told apart at `{}`", mark->pointer);
   const Tool& tool = *call.judged.tool;
   if (!tool.output || is_error_result(answer)) return std::nullopt;
-  const auto mode = tool.contract ? tool.contract->output : trust::Output::warn;
+  const auto mode = tool.output_mode;
   if (mode == trust::Output::off) return std::nullopt;
   const json::Value content = answer.result.find("structuredContent");
   std::string fault;

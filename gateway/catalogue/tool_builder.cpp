@@ -119,8 +119,11 @@ void set_effect(Tool& tool, const BuildContext& context, const trust::ServerTrus
   }
 }
 
-void set_schemas(Tool& tool, SchemaCache& cache) {
-  const auto compiled = cache.get(tool.digest, tool.definition->root());
+void set_schemas(Tool& tool, const BuildContext& context, const trust::ServerTrust* server_trust) {
+  tool.output_mode = tool.contract ? tool.contract->output : server_trust ? server_trust->output : trust::Output::warn;
+  if (!context.identity_ok && tool.output_mode == trust::Output::off) tool.output_mode = trust::Output::warn;
+  const bool assert_formats = server_trust != nullptr && server_trust->assert_formats;
+  const auto compiled = context.schemas.get(tool.digest, tool.definition->root(), assert_formats);
   if (!compiled->input) {
     quarantine(tool, compiled->input_problem);
     return;
@@ -132,22 +135,24 @@ void set_schemas(Tool& tool, SchemaCache& cache) {
 
 }  // namespace
 
-std::shared_ptr<const SchemaCache::Compiled> SchemaCache::get(const std::string& digest, json::Value definition) {
-  auto& entry = compiled_[digest];
+std::shared_ptr<const SchemaCache::Compiled> SchemaCache::get(const std::string& digest, json::Value definition,
+                                                              bool assert_formats) {
+  auto& entry = compiled_[assert_formats ? digest + " formats" : digest];
   if (entry) return entry;
   auto made = std::make_shared<Compiled>();
+  const schema::CompileOptions options{.assert_formats = assert_formats};
   const json::Value input = definition.find("inputSchema");
   if (!input) {
     made->input_problem = "it has no `inputSchema`";
   } else if (!input.is_object()) {
     made->input_problem = fmt::format("its `inputSchema` must be an object, not {}", json::to_string(input.kind()));
-  } else if (auto schema = schema::Schema::compile(input)) {
+  } else if (auto schema = schema::Schema::compile(input, options)) {
     made->input = std::make_shared<const schema::Schema>(std::move(*schema));
   } else {
     made->input_problem = fmt::format("its inputSchema cannot be used: {}", schema.error().message);
   }
   if (const json::Value output = definition.find("outputSchema")) {
-    if (auto schema = schema::Schema::compile(output)) {
+    if (auto schema = schema::Schema::compile(output, options)) {
       made->output = std::make_shared<const schema::Schema>(std::move(*schema));
     } else {
       made->output_problem =
@@ -189,7 +194,7 @@ std::shared_ptr<const Tool> build_tool(const BuildContext& context, json::Value 
   }
   scan(*tool, server_trust);
   set_effect(*tool, context, server_trust);
-  set_schemas(*tool, context.schemas);
+  set_schemas(*tool, context, server_trust);
   if (tool->state != ToolState::quarantined) {
     tool->listed = listing(tool->definition->root(), tool->ref.tool, tool->effect);
     tool->listed_exposed = listing(tool->definition->root(), tool->exposed, tool->effect);

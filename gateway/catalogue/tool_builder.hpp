@@ -12,7 +12,7 @@
 
 namespace sallyport::gateway::catalogue {
 
-// Compiled schemas by definition digest: a rebuild does not compile what did not change.
+// Compiled schemas by definition digest and what is made of `format`: a rebuild does not compile what did not change.
 class SchemaCache {
  public:
   struct Compiled {
@@ -20,7 +20,7 @@ class SchemaCache {
     std::string input_problem;   // quarantines
     std::string output_problem;  // results go unjudged, and say so
   };
-  std::shared_ptr<const Compiled> get(const std::string& digest, json::Value definition);
+  std::shared_ptr<const Compiled> get(const std::string& digest, json::Value definition, bool assert_formats);
   void keep_only_used();  // drops what no Tool holds any more
 
  private:

@@ -2,6 +2,7 @@
 // outlives a wait (design section 13): ask Snapshots::current() again after each.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -20,6 +21,7 @@ class ArgumentConditions;
 }  // namespace sallyport::policy
 namespace sallyport::trust {
 struct Contract;
+enum class Output : std::uint8_t;
 struct TrustFile;
 struct LockFile;
 }  // namespace sallyport::trust
@@ -48,6 +50,7 @@ struct Tool {
   std::shared_ptr<const schema::Schema> input;
   std::shared_ptr<const schema::Schema> output;  // null: none, or broken (then output_note says so)
   std::string output_note;
+  trust::Output output_mode{};                      // of results that it refuses; default warn
   std::shared_ptr<const trust::Contract> contract;  // what holds of it without the accepted identity; null: none
   EffectView effect;                                // before `cases`
   struct Case {

@@ -21,9 +21,10 @@ class ContractReader {
  public:
   ContractReader(const std::string& file, FaultList& faults) : file_(file), faults_(faults) {}
 
-  Contract read(const std::string& name, json::Value value) {
+  Contract read(const std::string& name, json::Value value, Output output_default) {
     Contract out;
     out.name = name;
+    out.output = output_default;
     out.digest = tagged_digest(kContractTag, json::canonical(value));
     if (value.is_string()) {  // short for {"effect": …}
       out.terms.category = category(value);
@@ -298,8 +299,9 @@ class ContractReader {
 
 }  // namespace
 
-Contract read_contract(const std::string& file, const std::string& name, json::Value value, FaultList& faults) {
-  return ContractReader(file, faults).read(name, value);
+Contract read_contract(const std::string& file, const std::string& name, json::Value value, Output output,
+                       FaultList& faults) {
+  return ContractReader(file, faults).read(name, value, output);
 }
 
 }  // namespace sallyport::trust

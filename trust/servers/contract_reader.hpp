@@ -9,8 +9,8 @@
 
 namespace sallyport::trust {
 
-// Faults go to the list; what could be read comes back in any case.
-[[nodiscard]] Contract read_contract(const std::string& file, const std::string& name, json::Value value,
+// Faults go to the list; what could be read comes back in any case. `output`: where the entry does not say.
+[[nodiscard]] Contract read_contract(const std::string& file, const std::string& name, json::Value value, Output output,
                                      FaultList& faults);
 
 }  // namespace sallyport::trust

@@ -85,21 +85,25 @@ void read_tools(const std::string& file, json::Value value, ServerTrust& server,
       faults.error(member.key, fmt::format("`{}` stands here twice; remove one", visible(name)));
       continue;
     }
-    server.tools.push_back(read_contract(file, name, member.value, faults));
+    server.tools.push_back(read_contract(file, name, member.value, server.output, faults));
   }
 }
 
 ServerTrust read_server(const std::string& file, const std::string& id, json::Value value, FaultList& faults) {
   ServerTrust out;
   out.id = id;
-  const ObjectReader entry(value, "a server's entry", faults,
-                           {"trustHints", "onDrift", "onFinding", "passes", "ignore", "spki", "tools"});
+  const ObjectReader entry(
+      value, "a server's entry", faults,
+      {"trustHints", "onDrift", "onFinding", "formats", "output", "passes", "ignore", "spki", "tools"});
   if (!entry.usable()) return out;
   out.trust_hints = read_hints(entry.get("trustHints"), faults);
   const auto drift = entry.word("onDrift", {"ask", "quarantine", "follow"});
   if (drift) out.on_drift = static_cast<OnDrift>(*drift);
   const auto finding = entry.word("onFinding", {"quarantine", "warn"});
   if (finding) out.on_finding = static_cast<OnFinding>(*finding);
+  out.assert_formats = entry.word("formats", {"annotate", "assert"}) == 1U;
+  const auto output = entry.word("output", {"warn", "enforce", "off"});
+  if (output) out.output = static_cast<Output>(*output);
   out.passes = read_passes(entry.get("passes"), faults);
   out.ignore = entry.pointers("ignore");
   for (const auto& pointer : out.ignore) {

@@ -38,6 +38,8 @@ struct ServerTrust {
   TrustHints trust_hints;
   OnDrift on_drift = OnDrift::ask;
   OnFinding on_finding = OnFinding::quarantine;  // `onFinding`: of the text scan, until a person accepts the definition
+  bool assert_formats = false;                   // `formats`: whether `format` in its schemas refuses
+  Output output = Output::warn;                  // of tools whose contract says nothing of it
   Passes passes;
   std::vector<std::string> ignore;  // pointers into a definition that no digest covers
   std::vector<std::string> spki;    // `sha256:…`: identity by key

@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 
 #include "tests/support/rig.hpp"
+#include "trust/servers/contract.hpp"
 
 namespace sallyport::test {
 namespace {
@@ -121,6 +122,28 @@ TEST(Output, AmbiguousResultsAreWithheldWhateverTheMode) {
     const CallView seen = view(rig.call(rig.client(), name, "{}"));
     EXPECT_EQ(seen.code, "RESULT_WITHHELD") << name;
     EXPECT_EQ(seen.outcome, "applied");
+  }
+}
+
+TEST(Output, TheServersWordHoldsWhereAToolsContractSaysNothing) {
+  auto by_server = options(kBad);
+  by_server.trust =
+      R"({"servers":{"s":{"output":"enforce","tools":{"plain":"read","warned":{"effect":"read","output":"warn"},
+    "enforced":"read"}}}})";
+  Rig rig(by_server);
+  EXPECT_EQ(view(rig.call(rig.client(), "s__plain", "{}")).code, "RESULT_WITHHELD");
+  EXPECT_NE(reasons(rig.call(rig.client(), "s__warned", "{}")).find("Passed on"), std::string::npos);
+  EXPECT_EQ(rig.catalogue->current()->find("", "s__put")->output_mode, trust::Output::enforce) << "no contract at all";
+}
+
+TEST(Output, FormatsRefuseOnlyWhereTheTrustFileSaysSo) {
+  constexpr const char* kFormat = R"({"type":"object","properties":{"id":{"type":"string","format":"uuid"}}})";
+  for (const bool asserted : {false, true}) {
+    auto one = options(kGood, kFormat);
+    one.trust = std::string(R"({"servers":{"s":{)") + (asserted ? R"("formats":"assert",)" : "") +
+                R"("tools":{"plain":{"effect":"read","output":"enforce"}}}}})";
+    Rig rig(one);
+    EXPECT_EQ(view(rig.call(rig.client(), "s__plain", "{}")).code, asserted ? "RESULT_WITHHELD" : "");
   }
 }
 

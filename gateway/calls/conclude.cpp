@@ -319,6 +319,7 @@ asio::awaitable<void> Calls::conclude_refused(FlightPtr flight) {
   const Refusal refusal = call.judged.refusals.front();
   row.reason = std::string(to_string(refusal.code)) + ": " + refusal.sentence;
   trust::ReceiptBody body = body_of(call, trust::ReceiptKind::refusal);
+  body.times.concluded = row.updated;
   body.id = entropy_.id("rc", row.updated);
   body.outcome = trust::OutcomeRecord{Outcome::none, "not-sent"};
   row.receipt = body.id;

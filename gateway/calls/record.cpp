@@ -87,6 +87,7 @@ asio::awaitable<Result<PermittedCall>> Calls::record(FlightPtr flight) {
     if (auto stepped = step(row, event); !stepped) co_return fail(stepped.error());
   }
   const UnixMillis now = clock_.now();
+  call.decided = now;  // this is the decision that counts: whatever was waited for before is over
   row.updated = now;
   row.basis = "intent";
   row.attempts += 1;

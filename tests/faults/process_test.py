@@ -89,7 +89,7 @@ class KilledOwner(Case):
         self.assertLessEqual(kinds, {"tail-not-anchored", "intent-without-outcome"}, done.stdout)
 
     def unknown(self, g):
-        listed = g.run("operations", "list", "--state", "unknown", "--limit", "1000", "--json", "--token-file", g.state / "owner.token")
+        listed = g.run("operations", "list", "--only", "unknown", "--limit", "1000", "--json", "--token-file", g.state / "owner.token")
         self.assertEqual(listed.returncode, 0, listed.stderr)
         return {row["id"]: row for row in json.loads(listed.stdout)["operations"]}
 

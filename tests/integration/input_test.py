@@ -254,7 +254,7 @@ class Input(Case):
         self.begin()
         self.outcome(tool, "OUTCOME_UNKNOWN", "unknown")
         self.goes_on()
-        listed = self.g.run("operations", "list", "--state", "unknown", "--json", "--token-file", self.g.state / "owner.token")
+        listed = self.g.run("operations", "list", "--only", "unknown", "--json", "--token-file", self.g.state / "owner.token")
         self.assertEqual([row["tool"] for row in json.loads(listed.stdout)["operations"]], [tool], listed.stderr)
 
     def test_a_child_that_ends_in_a_call(self):

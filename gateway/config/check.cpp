@@ -143,6 +143,37 @@ void drop_consequences(Faults& faults) {
   });
 }
 
+// What loads and is not built yet is said: a member that silently does nothing is worse than one that is refused. None
+// of it would loosen anything.
+void name_what_has_no_effect(const Settings& settings, const trust::TrustFile& trust, const policy::Policy* policy,
+                             Faults& faults) {
+  const auto note = [&](const std::string& file, const std::string& what) {
+    Fault fault = file_fault(file, what + " has no effect in this version");
+    fault.level = Fault::Level::note;
+    faults.push_back(std::move(fault));
+  };
+  if (!settings.anchor_file.empty() || !settings.anchor_command.empty()) note(settings.file, "`receipts.anchor`");
+  const std::string trust_name = settings.trust_files.empty() ? settings.file : settings.trust_files.front();
+  for (const auto& [id, server] : trust.servers) {
+    for (const trust::Contract& contract : server.tools) {
+      if (contract.lookup) note(trust_name, fmt::format("`lookup` of `{}` / `{}`", id, contract.name));
+      if (contract.attempts && *contract.attempts > 1)
+        note(trust_name, fmt::format("`attempts` of `{}` / `{}`", id, contract.name));
+    }
+  }
+  if (policy == nullptr) return;
+  const std::string policy_name = settings.policy_files.empty() ? settings.file : settings.policy_files.front();
+  const auto weaker = [&](const ApprovalTerms& terms, const std::string& where) {
+    if (terms.grants) note(policy_name, "`grants` " + where);
+    if (terms.session_user) note(policy_name, "`sessionUser` " + where);
+  };
+  weaker(policy->approval, "of `approval`");
+  for (const policy::Rule& rule : policy->rules) {
+    if (rule.kind == RuleKind::ask && rule.approval != policy->approval)
+      weaker(rule.approval, fmt::format("of the rule `{}`", rule.id));
+  }
+}
+
 }  // namespace
 
 Checked check_rules(const Settings& settings, const Sources& sources, const CheckOptions& options) {
@@ -187,6 +218,7 @@ Checked check_rules(const Settings& settings, const Sources& sources, const Chec
                             .trust_digest = trust->digest,
                             .policy_digest = load_options.digest};
   }
+  name_what_has_no_effect(settings, *trust, loaded_policy.policy.get(), checked.faults);
   append(checked.faults, std::move(loaded_trust.faults));
   append(checked.faults, words.faults());
   append(checked.faults, std::move(loaded_policy.faults));

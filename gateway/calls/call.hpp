@@ -65,7 +65,6 @@ struct Judgement {
   std::string key;  // the contract may take it from an argument
   policy::Weighed weighed;
   std::vector<EvidenceBasis> evidence;  // what unmet requirements rest on; must still hold when it is recorded
-  std::vector<std::string> hooks;       // what hooks said, for the log
   std::vector<BudgetUse> budgets;
   Decision decision;
   std::vector<Refusal> refusals;

@@ -4,22 +4,11 @@
 
 #include "schemas/core/canonical.hpp"
 #include "schemas/core/writer.hpp"
+#include "trust/approvals/terms.hpp"
 #include "trust/crypto/hash.hpp"
 
 namespace sallyport::trust {
 namespace {
-
-void write_terms(json::Writer& out, const ApprovalTerms& terms) {
-  out.begin_object();
-  out.list("by", terms.by);
-  out.member("expires", static_cast<std::uint64_t>(terms.expires.count()));
-  out.member("grants", terms.grants);
-  out.member("notOwner", terms.not_owner);
-  out.member("quorum", static_cast<std::uint64_t>(terms.quorum));
-  out.member("revision", terms.revision);
-  out.member("sessionUser", terms.session_user);
-  out.end_object();
-}
 
 void write_rules(json::Writer& out, const std::vector<MatchedRule>& rules) {
   out.key("rules").begin_array();

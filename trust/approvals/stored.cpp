@@ -4,21 +4,10 @@
 
 #include "schemas/core/json.hpp"
 #include "schemas/core/writer.hpp"
+#include "trust/approvals/terms.hpp"
 
 namespace sallyport::trust {
 namespace {
-
-void write_terms(json::Writer& out, const ApprovalTerms& terms) {
-  out.begin_object();
-  out.list("by", terms.by);
-  out.member("expires", static_cast<std::uint64_t>(terms.expires.count()));
-  out.member("grants", terms.grants);
-  out.member("notOwner", terms.not_owner);
-  out.member("quorum", static_cast<std::uint64_t>(terms.quorum));
-  out.member("revision", terms.revision);
-  out.member("sessionUser", terms.session_user);
-  out.end_object();
-}
 
 void write_time(json::Writer& out, std::string_view name, UnixMillis time) {
   if (time > 0) out.member(name, static_cast<std::uint64_t>(time));

@@ -211,7 +211,8 @@ asio::awaitable<void> Calls::conclude(FlightPtr flight, ServerAnswer answer) {
     auto appended = tx.append(body);
     if (!appended) return fail(appended.error());
     if (auto put = tx.put(row); !put) return put;
-    if (!is_open(row.state)) {
+    // Of a read that nobody was asked for, nothing was sealed.
+    if (!is_open(row.state) && !(row.is_read && call.approval.empty())) {
       if (auto dropped = tx.drop_sealed(row.id, "params"); !dropped) return dropped;
     }
     if (!evidence.empty()) {

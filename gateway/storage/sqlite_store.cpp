@@ -9,6 +9,7 @@
 #include <boost/asio/execution.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/prefer.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
@@ -38,6 +39,9 @@ std::function<void(std::vector<Job>)> completer(const asio::any_io_executor& loo
   };
 }
 
+// A job that nobody waits for gives others this long to share its transaction.
+constexpr auto kLinger = std::chrono::milliseconds(5);
+
 class Sqlite final : public SqliteStore {
  public:
   struct Parts {
@@ -50,6 +54,7 @@ class Sqlite final : public SqliteStore {
 
   explicit Sqlite(Parts parts)
       : loop_(std::move(parts.loop)),
+        linger_(loop_),
         log_id_(std::move(parts.log_id)),
         receipt_key_pem_(std::move(parts.receipt_key_pem)),
         store_key_(std::move(parts.store_key)),
@@ -67,7 +72,16 @@ class Sqlite final : public SqliteStore {
       // Nobody waits who could be told, and what it says must not be lost unseen.
       log::error("store.post_refused", {{"reason", taken.error().message}});
       writer_->mark_broken();
+      return;
     }
+    if (std::exchange(*lingers_, true)) return;
+    linger_.expires_after(kLinger);
+    linger_.async_wait([this, alive = std::weak_ptr(lingers_)](const boost::system::error_code&) {
+      const std::shared_ptr<bool> lingers = alive.lock();
+      if (!lingers) return;  // the store has gone, and wrote all that waited
+      *lingers = false;
+      writer_->flush();
+    });
   }
 
   asio::awaitable<Status> read(std::function<Status(Tx&)> fn) override {
@@ -113,6 +127,8 @@ class Sqlite final : public SqliteStore {
   }
 
   asio::any_io_executor loop_;
+  asio::steady_timer linger_;
+  std::shared_ptr<bool> lingers_ = std::make_shared<bool>(false);  // shared: the timer may end after the store
   std::string log_id_, receipt_key_pem_;
   Secret store_key_, fingerprint_key_;
   std::unique_ptr<Writer> writer_;  // goes last: closing the last connection empties the write-ahead log

@@ -14,8 +14,6 @@ using Steady = std::chrono::steady_clock;
 constexpr std::size_t kMaxGroup = 128;
 // After a job failed, so many groups expect another.
 constexpr int kCarefulGroups = 16;
-// A job that nobody waits for gives others this long to share its transaction.
-constexpr auto kLinger = std::chrono::milliseconds(5);
 // The write-ahead log is moved into the file when it is long, or not so short and there is nothing else to do.
 constexpr int kCheckpointPages = 8000;
 constexpr int kMoreCheckpointPages = 2000;  // since the last time, where a reader kept it from being emptied
@@ -54,12 +52,22 @@ Status Writer::enqueue(Job& job) {
     if (queue_.size() >= parts_.queue_limit) {
       return fail(ErrorCode::limit, "too much waits to be stored", ErrorSource::gateway, RetryClass::later);
     }
+    // A job that nobody waits for shares the transaction of the next one: waking a thread costs more than the job.
+    wake = idle_ && job.done;
     if (job.done) ++waited_for_;
     queue_.push_back(std::move(job));
-    wake = idle_;
   }
   if (wake) wake_.notify_one();
   return {};
+}
+
+void Writer::flush() {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (queue_.empty()) return;
+    flush_ = true;
+  }
+  wake_.notify_one();
 }
 
 WriterStats Writer::stats() const { return {groups_, jobs_, nanoseconds_, checkpoints_, checkpoint_nanoseconds_}; }
@@ -87,16 +95,13 @@ bool Writer::take(std::vector<Job>& group) {
   std::unique_lock lock(mutex_);
   idle_ = true;
   const bool worth = unmoved_pages() >= kIdleCheckpointPages && !broken_;
-  const auto ready = [this] { return stopping_ || !queue_.empty(); };
+  const auto ready = [this] { return stopping_ || flush_ || waited_for_ > 0; };
   if (worth) {
     if (!wake_.wait_for(lock, kIdle, ready)) return true;
   } else {
     wake_.wait(lock, ready);
   }
-  if (waited_for_ == 0 && !stopping_) {
-    wake_.wait_for(lock, kLinger, [this] { return stopping_ || waited_for_ > 0; });
-  }
-  idle_ = false;
+  idle_ = flush_ = false;
   if (queue_.empty()) return false;  // and stopping
   const std::size_t count = std::min(queue_.size(), kMaxGroup);
   group.reserve(count);

@@ -1,7 +1,7 @@
 // The one thread that writes: takes what waits, runs it as one transaction with a savepoint per job, and commits with
 // the durability of the strongest (group commit).
 //
-// Threads: enqueue() and healthy() from any; everything else here belongs to the writer's thread.
+// Threads: enqueue(), flush() and healthy() from any; everything else here belongs to the writer's thread.
 // A bound: `queue_limit` jobs wait; beyond it enqueue() says no. Nothing is ever dropped silently.
 #pragma once
 
@@ -63,7 +63,9 @@ class Writer {
   Writer& operator=(const Writer&) = delete;
 
   // Takes the job unless the queue is full or the store broken: then the job stays as it was and the error says why.
+  // A job without `done` waits for the next one with it, for flush() or for the end.
   Status enqueue(Job& job);
+  void flush();
   [[nodiscard]] bool healthy() const { return !full_ && !broken_; }
   void mark_broken() { broken_ = true; }
   [[nodiscard]] WriterStats stats() const;
@@ -100,6 +102,7 @@ class Writer {
   std::deque<Job> queue_;       // under mutex_
   std::size_t waited_for_ = 0;  // under mutex_: jobs in queue_ that someone waits for
   bool idle_ = false;           // under mutex_: the thread waits for a job
+  bool flush_ = false;          // under mutex_: run what waits, though nobody waits for it
   bool stopping_ = false;       // under mutex_
   std::thread thread_;
 };

@@ -1,10 +1,12 @@
 #include "gateway/app/owner.hpp"
 
+#include <malloc.h>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/json.hpp>
+
 #include <csignal>
 #include <cstdio>
 #include <set>
@@ -497,6 +499,8 @@ class Running final : private ServerEvents, private Readiness {
 }  // namespace
 
 int run_owner(const OwnerOptions& options) {
+  // Else the heap of the store's thread is given back and taken again with every other call.
+  mallopt(M_TOP_PAD, 1 << 20);
   Running running(options);
   return running.run();
 }

@@ -106,6 +106,9 @@ run_fuzz() {
   done
 }
 
+case ${1:-} in
+  -h | --help) sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0"; exit 0 ;;
+esac
 scripts/install.sh || { fault "install"; finish; }
 if [ $# = 0 ]; then
   in_presets "${PRESETS:-release}" unit component integration faults conformance browser arch

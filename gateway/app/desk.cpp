@@ -38,14 +38,8 @@ std::string_view name_of(ServerState state) {
 
 }  // namespace
 
-AppDesk::AppDesk(const Settings& settings, calls::Calls& calls, catalogue::Catalogue& catalogue, Servers& servers,
-                 Reload reload)
-    : settings_(settings),
-      calls_(calls),
-      people_(calls),
-      catalogue_(catalogue),
-      servers_(servers),
-      reload_(std::move(reload)) {}
+AppDesk::AppDesk(calls::Calls& calls, catalogue::Catalogue& catalogue, Servers& servers, Reload& reload)
+    : calls_(calls), people_(calls), catalogue_(catalogue), servers_(servers), reload_(reload) {}
 
 DeskAnswer AppDesk::approvals(Person person, std::string state, std::uint32_t limit) {
   return people_.approvals(std::move(person), std::move(state), limit);
@@ -82,7 +76,11 @@ DeskAnswer AppDesk::stop(Person person, std::string kind, std::string value, std
 DeskAnswer AppDesk::lift(Person person, std::string id, std::string reason) {
   return people_.lift(std::move(person), std::move(id), std::move(reason));
 }
-DeskAnswer AppDesk::reload(Person person) { return reload_(std::move(person)); }
+DeskAnswer AppDesk::reload(Person person) { return reload_.reload(std::move(person)); }
+DeskAnswer AppDesk::policy(Person person) { return reload_.view(std::move(person)); }
+DeskAnswer AppDesk::policy_accept(Person person, std::string digest) {
+  return reload_.accept(std::move(person), std::move(digest));
+}
 
 DeskAnswer AppDesk::status(Person person) {
   if (person.roles == 0) co_return fail(ErrorCode::forbidden, "this needs a role");
@@ -113,6 +111,7 @@ DeskAnswer AppDesk::status(Person person) {
                  {"callsInFlight", calls_.in_flight()},
                  {"log", calls_.store().log_id()},
                  {"policy", snapshot->policy_digest},
+                 {"policyState", reload_.state()},
                  {"servers", std::move(servers)},
                  {"stops", stops},
                  {"storeHealthy", calls_.store().healthy()},
@@ -138,7 +137,7 @@ DeskAnswer AppDesk::explain(Person person, std::string call_json) {
   };
   const json::Value arguments = asked->root().find("arguments");
   const std::string principal = member("principal").empty() ? person.id : member("principal");
-  co_return explain_on(catalogue_.current(), settings_, principal, member("server"), member("tool"),
+  co_return explain_on(catalogue_.current(), settings(), principal, member("server"), member("tool"),
                        arguments ? std::string(arguments.raw()) : std::string(), calls_.context());
 }
 
@@ -196,9 +195,9 @@ DeskAnswer AppDesk::trust_accept(Person person, std::string server, std::string 
     return {};
   });
   if (!recorded) co_return fail(recorded.error());
-  if (auto written = atomic_write(settings_.lock_file, trust::print(accepted->lock), 0644); !written)
+  if (auto written = atomic_write(settings().lock_file, trust::print(accepted->lock), 0644); !written)
     co_return fail(written.error());
-  auto reloaded = co_await reload_(person);
+  auto reloaded = co_await reload_.lock_accepted(person);
   if (!reloaded) co_return fail(reloaded.error());
   bj::array names, left_out;
   for (const auto& name : accepted->accepted) names.emplace_back(visible(name));

@@ -1,8 +1,7 @@
 // The Desk of a running owner: people's acts go to calls/, what is in force to the catalogue and the files.
 #pragma once
 
-#include <functional>
-
+#include "gateway/app/reload.hpp"
 #include "gateway/app/rules.hpp"
 #include "gateway/calls/people.hpp"
 #include "gateway/catalogue/catalogue.hpp"
@@ -12,10 +11,7 @@ namespace sallyport::gateway {
 
 class AppDesk final : public Desk {
  public:
-  // `settings`: for principals and the lock's file; `reload`: reads the files again and puts them in force.
-  using Reload = std::function<DeskAnswer(Person)>;
-  AppDesk(const Settings& settings, calls::Calls& calls, catalogue::Catalogue& catalogue, Servers& servers,
-          Reload reload);
+  AppDesk(calls::Calls& calls, catalogue::Catalogue& catalogue, Servers& servers, Reload& reload);
 
   DeskAnswer approvals(Person person, std::string state, std::uint32_t limit) override;
   DeskAnswer approval(Person person, std::string id) override;
@@ -37,14 +33,17 @@ class AppDesk final : public Desk {
   DeskAnswer trust_review(Person person, std::string server, std::string tool) override;
   DeskAnswer trust_accept(Person person, std::string server, std::string tool, std::string review_digest) override;
   DeskAnswer reload(Person person) override;
+  DeskAnswer policy(Person person) override;
+  DeskAnswer policy_accept(Person person, std::string digest) override;
 
  private:
-  const Settings& settings_;
+  [[nodiscard]] const Settings& settings() const { return reload_.in_force().settings; }
+
   calls::Calls& calls_;
   calls::People people_;
   catalogue::Catalogue& catalogue_;
   Servers& servers_;
-  Reload reload_;
+  Reload& reload_;
 };
 
 // What `tools` prints: every tool of every server, declared / assigned / effective, and its state.

@@ -4,8 +4,12 @@
 
 #include "gateway/cli/command_line.hpp"
 #include "gateway/cli/terminal.hpp"
+#include "gateway/config/check.hpp"
 
 namespace sallyport::gateway {
+
+// The files, or nullopt after a complaint that names all their faults (exit code kCouldNot).
+[[nodiscard]] std::optional<LoadedConfig> load_or_complain(const cli::Invocation& invocation, cli::Terminal& terminal);
 
 [[nodiscard]] int serve_command(const cli::Invocation& invocation, cli::Terminal& terminal);
 [[nodiscard]] int bridge_command(const cli::Invocation& invocation, cli::Terminal& terminal);  // stdio and wrap
@@ -13,6 +17,9 @@ namespace sallyport::gateway {
 [[nodiscard]] int lint_command(const cli::Invocation& invocation, cli::Terminal& terminal);
 [[nodiscard]] int init_command(const cli::Invocation& invocation, cli::Terminal& terminal);
 [[nodiscard]] int policy_test_command(const cli::Invocation& invocation, cli::Terminal& terminal);
+[[nodiscard]] int policy_diff_command(const cli::Invocation& invocation, cli::Terminal& terminal);  // of two files
+[[nodiscard]] int policy_replay_command(const cli::Invocation& invocation, cli::Terminal& terminal);
+[[nodiscard]] int policy_suggest_command(const cli::Invocation& invocation, cli::Terminal& terminal);
 [[nodiscard]] int receipts_command(const cli::Invocation& invocation, cli::Terminal& terminal);  // verify, export, key
 [[nodiscard]] int token_new_command(const cli::Invocation& invocation, cli::Terminal& terminal);
 // tools, trust and explain without an owner: the servers are started here, or (--offline) the lock is read.

@@ -1,4 +1,4 @@
-// `check`, `policy test`, `tools`, `trust` and `explain` where no owner runs.
+// `check`, `tools`, `trust` and `explain` where no owner runs.
 #include <fmt/format.h>
 #include <boost/json.hpp>
 
@@ -17,24 +17,6 @@ namespace sallyport::gateway {
 namespace bj = boost::json;
 
 namespace {
-
-struct Loaded {
-  std::optional<LoadedConfig> config;
-  int exit_code = cli::kCouldNot;
-};
-
-// The files, or a complaint that names all their faults.
-Loaded load(const cli::Invocation& invocation, cli::Terminal& terminal) {
-  auto request = settings_request(invocation);
-  if (!request)
-    return {std::nullopt, cli::complain(terminal, request.error().message,
-                                        "write one with `sallyport init FILE…`, or name it with --config")};
-  const SystemFiles files;
-  LoadedConfig config = load_config(*request, process_environment(), files);
-  if (config.settings && config.book) return {std::move(config), cli::kYes};
-  terminal.err(cli::render_faults(config.faults));
-  return {std::nullopt, cli::kCouldNot};
-}
 
 void look_at(const cli::Invocation& invocation, const LoadedConfig& config, const Look& look) {
   if (invocation.offline) {
@@ -73,6 +55,19 @@ void server_faults(const Snapshot& snapshot, Faults& faults) {
 
 }  // namespace
 
+std::optional<LoadedConfig> load_or_complain(const cli::Invocation& invocation, cli::Terminal& terminal) {
+  auto request = settings_request(invocation);
+  if (!request) {
+    cli::complain(terminal, request.error().message, "write one with `sallyport init FILE…`, or name it with --config");
+    return std::nullopt;
+  }
+  const SystemFiles files;
+  LoadedConfig config = load_config(*request, process_environment(), files);
+  if (config.settings && config.book) return config;
+  terminal.err(cli::render_faults(config.faults));
+  return std::nullopt;
+}
+
 int check_command(const cli::Invocation& invocation, cli::Terminal& terminal) {
   auto request = settings_request(invocation);
   if (!request)
@@ -94,33 +89,9 @@ int check_command(const cli::Invocation& invocation, cli::Terminal& terminal) {
   return good ? cli::kYes : cli::kNo;
 }
 
-int policy_test_command(const cli::Invocation& invocation, cli::Terminal& terminal) {
-  auto [config, code] = load(invocation, terminal);
-  if (!config) return code;
-  const VocabularyOwner words(*config->settings, *config->book->trust, *config->book->lock);
-  std::size_t failed = 0, skipped = 0, passed = 0;
-  bj::array list;
-  std::string text;
-  for (const policy::TestResult& test : policy::run_tests(*config->book->policy, words.vocabulary())) {
-    using Outcome = policy::TestResult::Outcome;
-    const char* word = test.outcome == Outcome::passed   ? "passed"
-                       : test.outcome == Outcome::failed ? "failed"
-                                                         : "skipped";
-    (test.outcome == Outcome::passed ? passed : test.outcome == Outcome::failed ? failed : skipped) += 1;
-    list.emplace_back(bj::object{{"name", visible(test.name)}, {"outcome", word}, {"words", visible(test.words)}});
-    text += fmt::format("{:8}{}{}\n", word, visible(test.name), test.words.empty() ? "" : ": " + visible(test.words));
-  }
-  text += fmt::format("{} passed, {} failed, {} skipped\n", passed, failed, skipped);
-  print(invocation, terminal,
-        json::canonical(bj::value(
-            bj::object{{"failed", failed}, {"passed", passed}, {"skipped", skipped}, {"tests", std::move(list)}})),
-        text);
-  return failed == 0 ? cli::kYes : cli::kNo;
-}
-
 int tools_command(const cli::Invocation& invocation, cli::Terminal& terminal) {
-  auto [config, code] = load(invocation, terminal);
-  if (!config) return code;
+  const auto config = load_or_complain(invocation, terminal);
+  if (!config) return cli::kCouldNot;
   look_at(invocation, *config, [&](auto snapshot, const Servers&) {
     const std::string json = tools_json(*snapshot);
     print(invocation, terminal, json, cli::render_tools(json, invocation.server));
@@ -129,11 +100,11 @@ int tools_command(const cli::Invocation& invocation, cli::Terminal& terminal) {
 }
 
 int explain_command(const cli::Invocation& invocation, cli::Terminal& terminal) {
-  auto [config, code] = load(invocation, terminal);
-  if (!config) return code;
+  const auto config = load_or_complain(invocation, terminal);
+  if (!config) return cli::kCouldNot;
   auto arguments = cli::read_arguments(invocation.arguments, terminal);
   if (!arguments) return cli::complain(terminal, arguments.error().message);
-  code = cli::kCouldNot;
+  int code = cli::kCouldNot;
   look_at(invocation, *config, [&](auto snapshot, const Servers&) {
     const std::string json = explain_on(std::move(snapshot), *config->settings, invocation.principal, invocation.server,
                                         invocation.tool, *arguments);
@@ -145,9 +116,9 @@ int explain_command(const cli::Invocation& invocation, cli::Terminal& terminal) 
 
 // Without an owner, whoever may write the lock may accept (design section 4).
 int trust_command(const cli::Invocation& invocation, cli::Terminal& terminal) {
-  auto [config, code] = load(invocation, terminal);
-  if (!config) return code;
-  code = cli::kYes;
+  const auto config = load_or_complain(invocation, terminal);
+  if (!config) return cli::kCouldNot;
+  int code = cli::kYes;
   look_at(invocation, *config, [&](auto snapshot, const Servers& servers) {
     const TrustReview found = review(*snapshot, servers, invocation.server, invocation.tool);
     const bool accepting = invocation.command == cli::Command::trust_accept;

@@ -15,7 +15,9 @@
 
 #include "gateway/app/credentials.hpp"
 #include "gateway/app/desk.hpp"
+#include "gateway/app/doors.hpp"
 #include "gateway/app/front.hpp"
+#include "gateway/app/reload.hpp"
 #include "gateway/app/rules.hpp"
 #include "gateway/base/log.hpp"
 #include "gateway/base/workers.hpp"
@@ -23,10 +25,8 @@
 #include "gateway/clients/sessions.hpp"
 #include "gateway/clients/stdio_front.hpp"
 #include "gateway/control/control_server.hpp"
-#include "gateway/net/listener.hpp"
 #include "gateway/servers/server_pool.hpp"
 #include "gateway/storage/sqlite_store.hpp"
-#include "policy/evaluate/compare.hpp"
 #include "schemas/core/canonical.hpp"
 #include "schemas/core/encoding.hpp"
 
@@ -81,7 +81,6 @@ class Running final : private ServerEvents, private Readiness {
     for (const Fault& fault : config.faults) std::fprintf(stderr, "%s\n", to_text(fault).c_str());
     if (!config.ok()) co_return fail(ErrorCode::invalid, "the config has faults; nothing was started");
     settings_ = std::move(*config.settings);
-    settings_text_ = settings_text();
     book_ = std::move(*config.book);
 
     auto folder = StateFolder::own(settings_.state_dir, options_.command, system_entropy());
@@ -102,7 +101,7 @@ class Running final : private ServerEvents, private Readiness {
     auto noted = co_await note_start();
     if (!noted) co_return fail_in("the start could not be recorded", noted.error());
     make_fronts();
-    auto listening = listen();
+    auto listening = doors_.open(loop_, settings_, *folder_, options_.tcp, behind());
     if (!listening) co_return listening;
     catalogue_->discover_all();
     tasks_.spawn("sweep", sweep_forever());
@@ -110,11 +109,21 @@ class Running final : private ServerEvents, private Readiness {
     co_return Status{};
   }
 
-  std::vector<Person> people() const {
-    std::vector<Person> out;
-    for (const PersonSettings& person : settings_.people) out.push_back(person.person);
-    if (own_.owner) out.push_back(own_.owner->person);
+  // Clients and people as the settings name them, with those that the gateway made itself.
+  [[nodiscard]] std::vector<PersonSettings> people(const Settings& settings) const {
+    std::vector<PersonSettings> out = settings.people;
+    if (own_.owner) out.push_back(*own_.owner);
     return out;
+  }
+  [[nodiscard]] std::vector<Person> persons(const Settings& settings) const {
+    std::vector<Person> out;
+    for (const PersonSettings& one : people(settings)) out.push_back(one.person);
+    return out;
+  }
+  [[nodiscard]] std::shared_ptr<const PeopleBook> people_book(const Settings& settings) const {
+    std::vector<ClientSettings> clients = settings.clients;
+    if (own_.client) clients.push_back(*own_.client);
+    return std::make_shared<const PeopleBook>(people(settings), clients);
   }
 
   void make_middle() {
@@ -128,7 +137,7 @@ class Running final : private ServerEvents, private Readiness {
     calls::CallsOptions calls_options;
     calls_options.identity = {SALLYPORT_VERSION, to_hex(system_entropy().token(3)).substr(0, 6), options_.boundary};
     calls_options.limits = settings_.limits;
-    calls_options.people = people();
+    calls_options.people = persons(settings_);
     for (const auto& [id, server] : settings_.servers) calls_options.server_timeout[id] = server.timeout;
     calls_options.on_ask = [this](const std::string& id) {
       if (control_) control_->approval_changed(id);
@@ -138,8 +147,11 @@ class Running final : private ServerEvents, private Readiness {
     catalogue_->on_change(
         [this](const std::vector<catalogue::DefinitionChange>& changes) { definitions_changed(changes); });
     front_ = std::make_unique<AppFront>(*calls_, *catalogue_);
-    desk_ = std::make_unique<AppDesk>(settings_, *calls_, *catalogue_, *pool_,
-                                      [this](Person person) { return reload(std::move(person)); });
+    ReloadParts parts{options_.request, files_, workers_, *catalogue_, *calls_, {}, {}};
+    parts.let_in = [this](const Settings& settings) { return let_in(settings); };
+    parts.on_change = [this] { control_->policy_changed(); };
+    reload_ = std::make_unique<Reload>(loop_, InForce{settings_, book_}, std::move(parts));
+    desk_ = std::make_unique<AppDesk>(*calls_, *catalogue_, *pool_, *reload_);
   }
 
   void make_fronts() {
@@ -167,67 +179,43 @@ class Running final : private ServerEvents, private Readiness {
     stdio.limits = settings_.limits;
     stdio.knows_server = knows;
     stdio_front_ = std::make_unique<StdioFront>(loop_, *sessions_, authenticator, std::move(stdio));
-    std::vector<PersonSettings> persons = settings_.people;
-    if (own_.owner) persons.push_back(*own_.owner);
-    std::vector<ClientSettings> clients = settings_.clients;
-    if (own_.client) clients.push_back(*own_.client);
     ControlOptions control;
     control.listen = settings_.control;
-    control_ = std::make_unique<ControlServer>(loop_, std::make_shared<const PeopleBook>(persons, clients), *desk_,
+    control_ = std::make_unique<ControlServer>(loop_, people_book(settings_), *desk_,
                                                static_cast<const Readiness&>(*this), metrics_, std::move(control));
   }
 
-  Status listen_tcp(const ListenSettings& settings, const char* name, Listener::OnAccept on_accept) {
-    ListenOptions listen_options;
-    listen_options.name = name;
-    if (!settings.certificate.empty()) {
-      auto tls = TlsServerContext::load(settings.certificate, settings.key);
-      if (!tls) return fail_in(name, tls.error());
-      listen_options.tls = std::move(*tls);
-    }
-    auto listener = Listener::tcp(loop_, settings.address, settings.port, std::move(listen_options));
-    if (!listener) return fail_in(name, listener.error());
-    (*listener)->start(std::move(on_accept));
-    listeners_.push_back(std::move(*listener));
-    return {};
+  Doors::Behind behind() {
+    return {[this](std::unique_ptr<ByteStream> stream) { http_front_->accept(std::move(stream)); },
+            [this](std::unique_ptr<ByteStream> stream) { control_->accept(std::move(stream)); },
+            [this](std::unique_ptr<ByteStream> stream) { stdio_front_->accept(std::move(stream)); }};
   }
 
-  Status listen_unix(const char* file, Listener::OnAccept on_accept) {
-    ListenOptions listen_options;
-    listen_options.name = file;
-    auto listener = Listener::unix_socket(loop_, folder_->file(file), std::move(listen_options));
-    if (!listener) return fail_in(file, listener.error());
-    (*listener)->start(std::move(on_accept));
-    listeners_.push_back(std::move(*listener));
-    return {};
-  }
-
-  Status listen() {
-    const auto to_http = [this](std::unique_ptr<ByteStream> stream) { http_front_->accept(std::move(stream)); };
-    const auto to_control = [this](std::unique_ptr<ByteStream> stream) { control_->accept(std::move(stream)); };
-    const auto to_stdio = [this](std::unique_ptr<ByteStream> stream) { stdio_front_->accept(std::move(stream)); };
-    // The sockets first: whoever finds them finds a gateway that answers.
-    if (auto status = listen_unix("control.sock", to_control); !status) return status;
-    if (auto status = listen_unix("client.sock", to_stdio); !status) return status;
-    if (!options_.tcp) return {};
-    if (settings_.listen.enabled) {
-      if (auto status = listen_tcp(settings_.listen, "listen", to_http); !status) return status;
-      client_address_ = listeners_.back()->address();
-    }
-    if (settings_.control.enabled) {
-      if (auto status = listen_tcp(settings_.control, "control", to_control); !status) return status;
-      control_address_ = listeners_.back()->address();
-    }
-    return {};
+  // Who may come in from now on; sessions and streams of those who are gone, or are somebody else now, end.
+  asio::awaitable<Status> let_in(const Settings& settings) {
+    auto own = co_await own_credentials(settings, *store_, system_entropy());
+    if (!own) co_return fail(own.error());
+    own_ = std::move(*own);
+    for (const std::string& line : own_.told) say(line);
+    const auto authenticator = std::make_shared<const Authenticator>(settings, own_.client);
+    http_front_->set_authenticator(authenticator);
+    stdio_front_->set_authenticator(authenticator);
+    sessions_->keep([&](const Principal& principal) { return authenticator->still_knows(principal); });
+    control_->set_people(people_book(settings));
+    calls_->set_people(persons(settings));
+    sessions_->changed("notifications/tools/list_changed", "");
+    co_return Status{};
   }
 
   void tell_started() const {
     for (const auto& line : own_.told) say(line);
-    if (!client_address_.empty()) {
-      say(fmt::format("clients: http{}://{}/mcp", settings_.listen.certificate.empty() ? "" : "s", client_address_));
+    if (!doors_.client_address().empty()) {
+      say(fmt::format("clients: http{}://{}/mcp", settings_.listen.certificate.empty() ? "" : "s",
+                      doors_.client_address()));
     }
-    if (!control_address_.empty())
-      say(fmt::format("people: http{}://{}/", settings_.control.certificate.empty() ? "" : "s", control_address_));
+    if (!doors_.control_address().empty())
+      say(fmt::format("people: http{}://{}/", settings_.control.certificate.empty() ? "" : "s",
+                      doors_.control_address()));
     log::info("started", {{"version", SALLYPORT_VERSION},
                           {"state", settings_.state_dir},
                           {"boundary", options_.boundary},
@@ -249,21 +237,7 @@ class Running final : private ServerEvents, private Readiness {
     started.decision.reset();
     auto noted = co_await append(std::move(started));
     if (!noted) co_return noted;
-    auto loaded = co_await note_policy("loaded", {}, {});
-    co_return loaded;
-  }
-
-  asio::awaitable<Status> note_policy(std::string action, std::string by, std::string before) {
-    trust::ReceiptBody body = calls_->receipt(trust::ReceiptKind::policy);
-    body.event = trust::EventRecord{std::move(action),
-                                    std::move(by),
-                                    {},
-                                    {},
-                                    std::move(before),
-                                    book_.policy_digest,
-                                    {{"trust", book_.trust_digest}}};
-    auto noted = co_await append(std::move(body));
-    co_return noted;
+    co_return co_await reload_->begin();
   }
 
   void definitions_changed(const std::vector<catalogue::DefinitionChange>& changes) {
@@ -298,70 +272,6 @@ class Running final : private ServerEvents, private Readiness {
     }
   }
 
-  // Reads the files again. What may loosen wants an operator; a bad file leaves what is in force.
-  DeskAnswer reload(Person person) {
-    if (!person.has(Role::operator_))
-      co_return fail(ErrorCode::forbidden, fmt::format("`{}` does not have the role operator", person.id));
-    auto done = co_await reload_files(person.id, true);
-    co_return done;
-  }
-
-  // The config's own bytes, to tell whether they changed; empty: inline.
-  [[nodiscard]] std::string settings_text() const {
-    if (options_.request.text) return {};
-    auto read = files_.read(options_.request.file, kMaxOwnFileBytes);
-    return read ? std::move(read->bytes) : std::string();
-  }
-
-  DeskAnswer reload_files(std::string by, bool may_loosen) {
-    LoadedConfig config;
-    const OwnerOptions& options = options_;
-    std::string text;
-    co_await workers_.run([&] {
-      config = load_config(options.request, process_environment(), files_);
-      text = settings_text();
-    });
-    boost::json::array faults;
-    // Said, not hidden: a token taken out of the file is still good until the restart.
-    if (text != settings_text_) {
-      faults.emplace_back("warning: " + settings_.file +
-                          " itself has changed: servers, clients, people and listeners take effect at the next start");
-    }
-    for (const Fault& fault : config.faults) faults.emplace_back(to_text(fault));
-    if (!config.settings || !config.book) {
-      log::warning("reload.refused", {{"faults", config.faults.size()}});
-      std::string all;
-      for (const Fault& fault : config.faults) {
-        if (fault.level == Fault::Level::error) all += (all.empty() ? "" : "; ") + to_text(fault);
-      }
-      co_return fail(ErrorCode::invalid, "the files have faults, what was in force stays: " + all);
-    }
-    const policy::Loosening change = policy::compare(*book_.policy, *config.book->policy);
-    const bool same_trust = config.book->trust_digest == book_.trust_digest;
-    if (!config.tests_ok && change.may_loosen)
-      co_return fail(ErrorCode::invalid, "the policy's own tests fail; what was in force stays");
-    if (!may_loosen && (change.may_loosen || !same_trust)) {
-      log::warning("reload.waits", {{"reason", "it may loosen; an operator has to say `sallyport reload`"}});
-      co_return fail(ErrorCode::forbidden, "the change may loosen; an operator has to say `sallyport reload`");
-    }
-    const std::string before = book_.policy_digest;
-    book_ = std::move(*config.book);
-    catalogue_->set_rules(rules_of(book_));
-    calls_->configuration_changed();
-    auto noted = co_await note_policy("reloaded", by, before);
-    if (!noted) co_return fail(noted.error());
-    if (sessions_) sessions_->changed("notifications/tools/list_changed", "");
-    boost::json::array looser, stricter;
-    for (const auto& line : change.looser) looser.emplace_back(visible(line));
-    for (const auto& line : change.stricter) stricter.emplace_back(visible(line));
-    log::info("reloaded", {{"policy", book_.policy_digest}, {"trust", book_.trust_digest}});
-    co_return json::canonical(boost::json::value(boost::json::object{{"faults", std::move(faults)},
-                                                                     {"looser", std::move(looser)},
-                                                                     {"policy", book_.policy_digest},
-                                                                     {"stricter", std::move(stricter)},
-                                                                     {"trust", book_.trust_digest}}));
-  }
-
   asio::awaitable<void> sweep_forever() {
     auto next_store_sweep = Deadline::Clock::now();
     for (;;) {
@@ -384,7 +294,7 @@ class Running final : private ServerEvents, private Readiness {
       ending.async_wait([&](const boost::system::error_code& ec, int number) {
         if (ec) return;
         if (number == SIGHUP) {
-          tasks_.spawn("reload", hang_up());
+          tasks_.spawn("reload", reload_->reread("SIGHUP"));
           arm();
           return;
         }
@@ -409,11 +319,6 @@ class Running final : private ServerEvents, private Readiness {
     std::signal(SIGINT, SIG_DFL);
   }
 
-  asio::awaitable<void> hang_up() {
-    auto reloaded = co_await reload_files("SIGHUP", false);
-    if (!reloaded) log::warning("reload.refused", {{"reason", reloaded.error().message}});
-  }
-
   [[nodiscard]] bool is_idle() const {
     return sessions_->count() == 0 && calls_->in_flight() == 0 &&
            Deadline::Clock::now() - last_client_ > *options_.idle_exit;
@@ -423,7 +328,7 @@ class Running final : private ServerEvents, private Readiness {
   asio::awaitable<bool> stop() {
     log::info("stopping", {{"calls", calls_->in_flight()}});
     const Deadline deadline = Deadline::after(kDrain);
-    for (const auto& listener : listeners_) listener->close();
+    doors_.close();
     tasks_.spawn("drain calls", calls_->shutdown(deadline));
     bool clean = co_await http_front_->shutdown(deadline);
     clean = co_await stdio_front_->shutdown(deadline) && clean;
@@ -465,8 +370,8 @@ class Running final : private ServerEvents, private Readiness {
       if (!status.reason.empty()) entry["reason"] = visible(status.reason);
       servers.emplace_back(std::move(entry));
     }
-    return json::canonical(
-        boost::json::value(boost::json::object{{"servers", std::move(servers)}, {"store", store_->healthy()}}));
+    return fmt::format(R"({{"policy":{},"servers":{},"store":{}}})", reload_->summary(),
+                       json::canonical(boost::json::value(std::move(servers))), store_->healthy());
   }
 
   const OwnerOptions options_;
@@ -475,8 +380,7 @@ class Running final : private ServerEvents, private Readiness {
   asio::any_io_executor loop_;
   Metrics metrics_;
   Workers workers_{2};
-  Settings settings_;
-  std::string settings_text_;
+  Settings settings_;  // of the start; what a reload changed is in reload_
   RuleBook book_;
   std::optional<StateFolder> folder_;
   std::unique_ptr<SqliteStore> store_;
@@ -485,13 +389,13 @@ class Running final : private ServerEvents, private Readiness {
   std::unique_ptr<catalogue::Catalogue> catalogue_;
   std::unique_ptr<calls::Calls> calls_;
   std::unique_ptr<AppFront> front_;
+  std::unique_ptr<Reload> reload_;
   std::unique_ptr<AppDesk> desk_;
   std::unique_ptr<Sessions> sessions_;
   std::unique_ptr<HttpFront> http_front_;
   std::unique_ptr<StdioFront> stdio_front_;
   std::unique_ptr<ControlServer> control_;
-  std::vector<std::unique_ptr<Listener>> listeners_;
-  std::string client_address_, control_address_;
+  Doors doors_;
   Deadline::Clock::time_point last_client_ = Deadline::Clock::now();
   TaskGroup tasks_;
 };

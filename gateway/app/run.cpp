@@ -52,6 +52,8 @@ int dispatch(const cli::Invocation& invocation, cli::Terminal& terminal) {
       return init_command(invocation, terminal);
     case policy_test:
       return policy_test_command(invocation, terminal);
+    case policy_diff:
+      return invocation.files.empty() ? remote(invocation, terminal) : policy_diff_command(invocation, terminal);
     case token_new:
       return token_new_command(invocation, terminal);
     case receipts_verify:

@@ -71,6 +71,7 @@ class Calls final : private Context {
   void stop_changed(const StopRow& stop);  // made or lifted
   [[nodiscard]] bool can_record() const;   // false: no further call is taken, and the process should end
   void configuration_changed();            // what waits is decided again
+  void set_people(std::vector<Person> people) { options_.people = std::move(people); }  // who could answer an ask
   void on_late_answer(LateAnswer late);
   // Ends an unknown operation by a person or by evidence. not_found, conflict.
   asio::awaitable<Result<OperationRow>> resolve(std::string operation, Event event, std::string basis, std::string by,

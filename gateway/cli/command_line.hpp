@@ -24,6 +24,10 @@ enum class Command : std::uint8_t {
   trust_diff,
   trust_show,
   policy_test,
+  policy_accept,
+  policy_diff,
+  policy_replay,
+  policy_suggest,
   reload,
   approvals_list,
   approvals_watch,
@@ -91,7 +95,12 @@ struct Invocation {
   std::vector<std::string> key_files, checkpoint_files, checkpoint_key_files;
   bool signatures = true;
 
-  // init
+  // policy
+  bool coverage = false;    // of test: which rules no test touches
+  std::string policy_file;  // of replay: the policy to try; a file or a folder
+  // of replay and suggest: `file` is a log as `export` writes it, `-`, or empty: the state folder's own
+
+  // init; of policy diff: the old and the new policy
   std::vector<std::string> files;
   std::string folder;  // where to write; empty: the user's config folder
 

@@ -74,16 +74,6 @@ int resolve(Remote& remote) {
   return kYes;
 }
 
-int reload(Remote& remote) {
-  auto done = remote.client.post("/api/v1/reload", "{}");
-  if (!done) {  // files with faults are a no: what was in force stays
-    const int code = remote.failed(done.error());
-    return done.error().code == ErrorCode::invalid ? kNo : code;
-  }
-  remote.print(*done, render_reload(*done));
-  return kYes;
-}
-
 // The whole story: an operation with its ask, an ask with its operation.
 int show(Remote& remote) {
   const std::string& id = remote.invocation.id;
@@ -201,7 +191,9 @@ int dispatch(Remote& remote) {
     case Command::trust_show:
       return trust_command(remote);
     case Command::reload:
-      return reload(remote);
+    case Command::policy_accept:
+    case Command::policy_diff:
+      return policy_command(remote);
     default:
       return complain(remote.terminal(), "this command does not go through the control side");
   }
@@ -217,6 +209,8 @@ bool is_remote(Command command) {
     case Command::wrap:
     case Command::check:
     case Command::policy_test:
+    case Command::policy_replay:
+    case Command::policy_suggest:
     case Command::receipts_verify:
     case Command::receipts_export:
     case Command::receipts_key:

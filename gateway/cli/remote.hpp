@@ -35,5 +35,6 @@ using Members = std::vector<std::pair<std::string, std::string>>;
 
 [[nodiscard]] int trust_command(Remote& remote);
 [[nodiscard]] int stop_command(Remote& remote);
+[[nodiscard]] int policy_command(Remote& remote);  // reload, policy accept, policy diff of what waits
 
 }  // namespace sallyport::gateway::cli

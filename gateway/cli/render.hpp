@@ -26,7 +26,8 @@ namespace sallyport::gateway::cli {
 [[nodiscard]] std::string render_status(std::string_view json);
 [[nodiscard]] std::string render_call(std::string_view json);       // a CallToolResult: its content
 [[nodiscard]] std::string render_call_note(std::string_view json);  // what the gateway says of it; empty: nothing
-[[nodiscard]] std::string render_reload(std::string_view json);
+// What is in force, what waits, what was refused.
+[[nodiscard]] std::string render_policy(std::string_view json);
 // Definitions in full, with differences and findings; `all`: settled ones too, by name.
 [[nodiscard]] std::string render_trust_review(std::string_view json, bool all = false);
 [[nodiscard]] std::string render_accepted(std::string_view json);

@@ -97,13 +97,19 @@ std::string render_call_note(std::string_view json) {
   return out + "\n";
 }
 
-std::string render_reload(std::string_view json) {
+std::string render_policy(std::string_view json) {
   const auto root = parse_object(json);
   if (!root) return std::string(json) + "\n";
   std::string out;
   for (const bj::value& fault : list(*root, "faults")) out += shown(fault) + "\n";
-  for (const bj::value& line : list(*root, "looser")) out += "looser: " + shown(line) + "\n";
-  for (const bj::value& line : list(*root, "stricter")) out += "stricter: " + shown(line) + "\n";
+  if (const std::string why = text(*root, "refused"); !why.empty()) out += "refused: " + why + "\n";
+  const bj::object& waiting = child(*root, "waiting");
+  if (!waiting.empty()) {
+    out += fmt::format("waits for an operator, since {}:\n", text(waiting, "since"));
+    for (const bj::value& line : list(waiting, "looser")) out += "  looser: " + shown(line) + "\n";
+    for (const bj::value& line : list(waiting, "stricter")) out += "  stricter: " + shown(line) + "\n";
+    out += fmt::format("  digest: {}\n", text(waiting, "digest"));
+  }
   return out + fmt::format("in force now: policy {}, trust {}\n", text(*root, "policy"), text(*root, "trust"));
 }
 

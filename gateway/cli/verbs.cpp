@@ -134,9 +134,36 @@ void add_rules(Adder& add) {
   add.offline(show, "From the lock file, without servers");
 
   CLI::App* policy = add.group("policy", "Work on the rules");
-  add.verb(*policy, "test", Command::policy_test, "Run the tests that stand in the policy",
-           "  sallyport policy test\n");
-  add.verb(add.app, "reload", Command::reload, "Read the files again and put them in force", "  sallyport reload\n");
+  CLI::App* test = add.verb(*policy, "test", Command::policy_test, "Run the tests that stand in the policy",
+                            "  sallyport policy test\n  sallyport policy test --coverage\n");
+  test->add_flag("--coverage", out.coverage, "Name the rules that no test touches; exit 1 if there are any");
+  CLI::App* take =
+      add.verb(*policy, "accept", Command::policy_accept, "Show what a changed file would loosen, and put it in force",
+               "  sallyport policy accept\n  sallyport policy accept --shown sha256:…\n");
+  add.yes(take, "Do not ask");
+  take->add_option("--shown", out.shown, "Accept if just this still waits")->type_name("DIGEST");
+  CLI::App* differ = add.verb(*policy, "diff", Command::policy_diff,
+                              "What becomes looser and what stricter, in words; exit 1 if anything may loosen",
+                              "  sallyport policy diff\n  sallyport policy diff old.jsonc\n"
+                              "  sallyport policy diff old.jsonc new.jsonc\n");
+  differ->add_option("POLICY", out.files, "The old one and the new one (default: the config's); none: what waits")
+      ->expected(0, 2)
+      ->type_name("");
+  CLI::App* replay = add.verb(*policy, "replay", Command::policy_replay,
+                              "Which recorded calls another policy would have decided otherwise; exit 1 if looser",
+                              "  sallyport policy replay --policy new.jsonc\n"
+                              "  sallyport policy replay log.jsonl --policy new.jsonc\n");
+  replay->add_option("RECEIPTS", out.file, "A log as `receipts export` writes it, or - (default: the own log)")
+      ->type_name("");
+  replay->add_option("--policy", out.policy_file, "The policy to try (default: the config's)")->type_name("FILE");
+  CLI::App* suggest = add.verb(*policy, "suggest", Command::policy_suggest,
+                               "Draft a policy from recorded calls, never looser than they were",
+                               "  sallyport policy suggest > draft.jsonc\n  sallyport policy suggest log.jsonl\n");
+  suggest->add_option("RECEIPTS", out.file, "A log as `receipts export` writes it, or - (default: the own log)")
+      ->type_name("");
+  CLI::App* again = add.verb(add.app, "reload", Command::reload,
+                             "Read the files again; what may loosen is shown and needs a yes", "  sallyport reload\n");
+  add.yes(again, "Do not ask");
 }
 
 void add_approvals(Adder& add) {

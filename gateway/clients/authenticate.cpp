@@ -55,6 +55,15 @@ Result<Identity> Authenticator::by_peer(std::optional<std::uint32_t> uid) const 
   return identity;
 }
 
+bool Authenticator::still_knows(const Principal& principal) const {
+  if (principal.anonymous) return anonymous_;
+  if (principal.id == "local:" + std::to_string(owner_uid_)) return true;
+  return std::ranges::any_of(known_, [&](const Known& known) {
+    const Principal& now = known.identity.principal;
+    return now.id == principal.id && now.groups == principal.groups && now.owner == principal.owner;
+  });
+}
+
 std::uint32_t Authenticator::process_uid() { return static_cast<std::uint32_t>(::geteuid()); }
 
 }  // namespace sallyport::gateway

@@ -38,6 +38,9 @@ class Authenticator {
   // A peer of our Unix socket without a token: `local:<uid>` if it is our own user, else as without_credential().
   [[nodiscard]] Result<Identity> by_peer(std::optional<std::uint32_t> uid) const;
 
+  // Whether a session that was opened by this principal would be opened for just the same one now.
+  [[nodiscard]] bool still_knows(const Principal& principal) const;
+
   [[nodiscard]] static std::uint32_t process_uid();
 
  private:

@@ -269,6 +269,10 @@ HttpFront::HttpFront(asio::any_io_executor loop, Sessions& sessions, std::shared
 
 HttpFront::~HttpFront() = default;
 
+void HttpFront::set_authenticator(std::shared_ptr<const Authenticator> authenticator) {
+  state_->authenticator = std::move(authenticator);
+}
+
 void HttpFront::accept(std::unique_ptr<ByteStream> stream) {
   if (!state_->draining) state_->server.accept(std::move(stream));
 }

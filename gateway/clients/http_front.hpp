@@ -40,7 +40,8 @@ class HttpFront {
   HttpFront(const HttpFront&) = delete;
   HttpFront& operator=(const HttpFront&) = delete;
 
-  void accept(std::unique_ptr<ByteStream> stream);  // serves it in the background
+  void accept(std::unique_ptr<ByteStream> stream);                             // serves it in the background
+  void set_authenticator(std::shared_ptr<const Authenticator> authenticator);  // for whoever comes from now on
   // Refuses new requests (503), ends the streams, finishes or cancels what is open (Sessions::drain), closes the
   // connections. True: nothing was cut. Whoever accepts connections stops doing so before.
   asio::awaitable<bool> shutdown(Deadline deadline);

@@ -112,6 +112,14 @@ void Sessions::sweep() {
   for (const auto& session : idle) close(session, CancelReason::disconnect);
 }
 
+void Sessions::keep(const std::function<bool(const Principal&)>& may_stay) {
+  std::vector<std::shared_ptr<Session>> gone;
+  for (const auto& [id, session] : by_id_) {
+    if (!may_stay(session->context().principal)) gone.push_back(session);
+  }
+  for (const auto& session : gone) close(session, CancelReason::disconnect);
+}
+
 asio::awaitable<void> Sessions::sweep_forever(Sessions& self) {
   for (;;) {
     const bool slept = co_await sleep_until(Deadline::after(self.options_.sweep_every));

@@ -49,6 +49,8 @@ class Sessions {
   [[nodiscard]] std::shared_ptr<Session> find(std::string_view token, const Identity& identity, const Mount& mount);
   void close(const std::shared_ptr<Session>& session, CancelReason reason);
   void sweep();  // ends idle sessions; also done by itself
+  // Ends the sessions of all others: their credential is gone, or they are somebody else now.
+  void keep(const std::function<bool(const Principal&)>& may_stay);
 
   // Tells every initialized session that sees `server` (empty: all of them), soon and once.
   void changed(std::string method, std::string server);

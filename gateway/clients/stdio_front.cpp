@@ -284,6 +284,10 @@ StdioFront::~StdioFront() {
   state_->tasks.cancel();
 }
 
+void StdioFront::set_authenticator(std::shared_ptr<const Authenticator> authenticator) {
+  state_->authenticator = std::move(authenticator);
+}
+
 void StdioFront::accept(std::unique_ptr<ByteStream> stream) {
   if (state_->draining || state_->connections.size() >= 2 * state_->options.connections) return;
   auto connection = std::make_shared<Connection>(std::move(stream), state_->loop, state_->options.limits);

@@ -36,7 +36,8 @@ class StdioFront {
   StdioFront(const StdioFront&) = delete;
   StdioFront& operator=(const StdioFront&) = delete;
 
-  void accept(std::unique_ptr<ByteStream> stream);  // serves it in the background
+  void accept(std::unique_ptr<ByteStream> stream);                             // serves it in the background
+  void set_authenticator(std::shared_ptr<const Authenticator> authenticator);  // for whoever comes from now on
   // Takes no more lines, finishes or cancels what is open (Sessions::drain), closes the connections. True: nothing was
   // cut.
   asio::awaitable<bool> shutdown(Deadline deadline);

@@ -124,6 +124,19 @@ std::string policy_digest(const Settings& settings, const Sources& sources) {
   return trust::tagged_digest(kPolicyTag, text);
 }
 
+// The digests of the bytes, by name, for the receipt of a load.
+std::vector<std::pair<std::string, std::string>> file_digests(const Settings& settings, const Sources& sources) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const std::vector<OwnFile>* files : {&sources.trust, &sources.policy}) {
+    for (const OwnFile& file : *files) {
+      out.emplace_back(file.name.empty() ? "inline" : file.name, trust::digest_text(file.document->text()));
+    }
+  }
+  if (sources.lock) out.emplace_back(settings.lock_file, trust::digest_text(*sources.lock));
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
 std::shared_ptr<const trust::LockFile> load_lock(const Settings& settings, const Sources& sources, Faults& faults) {
   auto lock = std::make_shared<trust::LockFile>();
   if (!sources.lock) return lock;
@@ -216,7 +229,9 @@ Checked check_rules(const Settings& settings, const Sources& sources, const Chec
                             .lock = lock,
                             .policy = loaded_policy.policy,
                             .trust_digest = trust->digest,
-                            .policy_digest = load_options.digest};
+                            .policy_digest = load_options.digest,
+                            .lock_digest = sources.lock ? trust::digest_text(*sources.lock) : std::string(),
+                            .files = file_digests(settings, sources)};
   }
   name_what_has_no_effect(settings, *trust, loaded_policy.policy.get(), checked.faults);
   append(checked.faults, std::move(loaded_trust.faults));

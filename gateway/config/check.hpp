@@ -22,10 +22,12 @@ struct CheckOptions {
 
 // What the three files say together. Immutable; the parts are shared with whoever puts them in force.
 struct RuleBook {
-  std::shared_ptr<const trust::TrustFile> trust;  // never null; without trust files it believes nothing
-  std::shared_ptr<const trust::LockFile> lock;    // never null; empty without a lock file
-  std::shared_ptr<const policy::Policy> policy;   // never null; without policy files everything asks
-  std::string trust_digest, policy_digest;        // `sha256:…`
+  std::shared_ptr<const trust::TrustFile> trust;           // never null; without trust files it believes nothing
+  std::shared_ptr<const trust::LockFile> lock;             // never null; empty without a lock file
+  std::shared_ptr<const policy::Policy> policy;            // never null; without policy files everything asks
+  std::string trust_digest, policy_digest;                 // `sha256:…`, of what the files mean
+  std::string lock_digest;                                 // of the lock's bytes; empty: there is none
+  std::vector<std::pair<std::string, std::string>> files;  // every file read, and the digest of its bytes
 };
 
 struct Checked {

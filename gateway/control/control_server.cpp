@@ -219,6 +219,8 @@ void ControlServer::set_people(std::shared_ptr<const PeopleBook> people) { state
 
 void ControlServer::approval_changed(const std::string& id) { state_->core->events.tell(id); }
 
+void ControlServer::policy_changed() { state_->core->events.tell_all(); }
+
 asio::awaitable<bool> ControlServer::stop(Deadline deadline) {
   state_->core->events.close();
   const bool clean = co_await state_->server.stop(deadline);

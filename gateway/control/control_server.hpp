@@ -51,6 +51,8 @@ class ControlServer {
   void set_people(std::shared_ptr<const PeopleBook> people);
   // An approval is new or has changed: those who listen to `/api/v1/approvals/events` hear its id.
   void approval_changed(const std::string& id);
+  // Other rules are in force, or wait: the same listeners are told to look at everything.
+  void policy_changed();
   // Ends the event streams, finishes what is being answered. True: nothing was cut.
   asio::awaitable<bool> stop(Deadline deadline);
   [[nodiscard]] std::size_t connections() const;

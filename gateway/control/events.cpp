@@ -24,6 +24,13 @@ void EventStreams::tell(const std::string& approval) {
   }
 }
 
+void EventStreams::tell_all() {
+  for (Listener& listener : listeners_) {
+    listener.all = true;
+    listener.changed.notify();
+  }
+}
+
 void EventStreams::close() {
   closed_ = true;
   for (Listener& listener : listeners_) listener.changed.notify();

@@ -22,6 +22,7 @@ class EventStreams {
   // every event). limit: too many listen already; nothing was answered.
   asio::awaitable<Status> serve(HttpExchange& exchange, std::function<bool()> may_listen);
   void tell(const std::string& approval);
+  void tell_all();  // to look at everything
   void close();
   [[nodiscard]] std::size_t count() const { return listeners_.size(); }
 

@@ -133,6 +133,15 @@ DeskAnswer reload(Desk& desk, Person person, std::string, Input& input) {
   return with(input, [&] { return desk.reload(person); });
 }
 
+DeskAnswer policy(Desk& desk, Person person, std::string, Input& input) {
+  return with(input, [&] { return desk.policy(person); });
+}
+
+DeskAnswer policy_accept(Desk& desk, Person person, std::string, Input& input) {
+  const std::string digest = input.text("digest", kRequired);
+  return with(input, [&] { return desk.policy_accept(person, digest); });
+}
+
 // Ids are a prefix and a ULID; nothing else needs to get as far as the store.
 bool is_id(std::string_view segment) {
   return !segment.empty() && segment.size() <= 64 && std::ranges::all_of(segment, [](char c) {
@@ -184,6 +193,8 @@ const std::vector<Route>& routes() {
       {"GET", "/api/v1/trust", Kind::api, trust},
       {"POST", "/api/v1/trust/accept", Kind::api, accept},
       {"POST", "/api/v1/reload", Kind::api, reload},
+      {"GET", "/api/v1/policy", Kind::api, policy},
+      {"POST", "/api/v1/policy/accept", Kind::api, policy_accept},
   };
   return table;
 }

@@ -9,6 +9,7 @@
   let pending = null;  // {verb, id, shown}: what the question at the bottom is about
   let stream = null;   // AbortController of the event stream
   let busy = false;
+  let waiting = "";    // digest of the rules that wait and are shown
 
   function say(text) {
     get("message").textContent = text;
@@ -153,7 +154,36 @@
     showPage();
   }
 
+  // A file that may loosen waits for an operator; one with faults was not taken. Either way it stands above everything.
+  async function showRules() {
+    const rules = await api("GET", "policy");
+    const shown = rules.waiting || { digest: "", looser: [], stricter: [] };
+    if (shown.digest !== waiting) get("rules-yes").hidden = true;
+    waiting = shown.digest;
+    get("rules").hidden = rules.state === "in_force";
+    get("rules-accept").hidden = !waiting;
+    get("rules-say").textContent = rules.state === "refused"
+      ? "The files were changed and not taken; what was in force stays. " + rules.refused
+      : "The files were changed, and the change may loosen: it waits for an operator (since " + shown.since + ", by " + shown.by + ").";
+    for (const name of ["looser", "stricter"]) {
+      get("rules-" + name).replaceChildren(...shown[name].map((line) => make("li", name + ": " + line)));
+    }
+  }
+
+  async function acceptRules() {
+    const digest = waiting;
+    get("rules-yes").hidden = true;
+    try {
+      await api("POST", "policy/accept", { digest });
+      say("These rules are in force now.");
+    } catch (error) {
+      failed(error);
+    }
+    await showRules().catch(failed);
+  }
+
   async function refresh() {
+    await showRules();
     const answer = await api("GET", "approvals?state=pending&limit=1000");
     asks = answer.approvals.slice().sort((a, b) => String(a.created).localeCompare(String(b.created)));
     if (!asks.some((one) => one.id === selected)) {
@@ -226,7 +256,7 @@
           text += value;
           const end = text.lastIndexOf("\n\n");
           if (end < 0) continue;
-          const told = text.slice(0, end).includes("data:");
+          const told = text.slice(0, end).includes("data:");  // `ready` too
           text = text.slice(end + 2);
           if (told) await refresh();
         }
@@ -250,6 +280,7 @@
     selected = "";
     closeQuestion();
     get("work").hidden = true;
+    get("rules").hidden = true;
     get("leave").hidden = true;
     get("enter").hidden = false;
     get("who").textContent = "";
@@ -280,6 +311,8 @@
   });
   get("leave").addEventListener("click", () => leave());
   get("no").addEventListener("click", closeQuestion);
+  get("rules-accept").addEventListener("click", () => { get("rules-yes").hidden = false; });
+  get("rules-yes").addEventListener("click", acceptRules);
   get("act").addEventListener("submit", (event) => {
     event.preventDefault();
     answer();

@@ -42,6 +42,8 @@ const std::vector<Case> kApi{
     {"POST", "/api/v1/trust/accept", R"({"server":"s","tool":"t","digest":"sha256:cd"})", "trust_accept|s|t|sha256:cd",
      "digest"},
     {"POST", "/api/v1/reload", "", "reload", ""},
+    {"GET", "/api/v1/policy", "", "policy", ""},
+    {"POST", "/api/v1/policy/accept", R"({"digest":"sha256:ef"})", "policy_accept|sha256:ef", "digest"},
 };
 // Needs a person, and is not the Desk's.
 const std::vector<std::string> kOwn{"/readyz", "/metrics", "/api/v1/me", "/api/v1/approvals/events"};

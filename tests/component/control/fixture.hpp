@@ -88,6 +88,8 @@ class FakeDesk final : public Desk {
     return say(flat({p.id, "trust_accept", server, tool, digest}));
   }
   DeskAnswer reload(Person p) override { return say(flat({p.id, "reload"})); }
+  DeskAnswer policy(Person p) override { return say(flat({p.id, "policy"})); }
+  DeskAnswer policy_accept(Person p, std::string digest) override { return say(flat({p.id, "policy_accept", digest})); }
 
   void answer(const std::string& method, std::string json) {
     const std::scoped_lock lock(mutex_);

@@ -208,9 +208,10 @@ TEST(RenderOthers, StatusStopsReloadAndFaults) {
       "st_1  tool  s/t   user:dana  T      in force  r\n");
   EXPECT_EQ(render_stops(R"({"stops":[]})"), "nothing is stopped\n");
   EXPECT_EQ(
-      render_reload(
-          R"({"faults":["p:3:4: warning: m"],"looser":["rule r is gone"],"stricter":[],"policy":"sha256:aa","trust":"sha256:bb"})"),
-      "p:3:4: warning: m\nlooser: rule r is gone\nin force now: policy sha256:aa, trust sha256:bb\n");
+      render_policy(
+          R"({"faults":["p:3:4: warning: m"],"policy":"sha256:aa","state":"waiting","trust":"sha256:bb","waiting":{"digest":"sha256:cc","looser":["rule r is gone"],"since":"T","stricter":["b"]}})"),
+      "p:3:4: warning: m\nwaits for an operator, since T:\n  looser: rule r is gone\n  stricter: b\n"
+      "  digest: sha256:cc\nin force now: policy sha256:aa, trust sha256:bb\n");
   Fault fault{.level = Fault::Level::error, .file = "f", .position = {2, 3}, .pointer = "/a", .message = "m"};
   EXPECT_EQ(render_faults({fault}), to_text(fault) + "\n1 error\n");
   EXPECT_EQ(faults_json({fault}),
@@ -231,7 +232,7 @@ TEST(RenderOthers, SurviveWhatIsNotOfTheirShape) {
     for (const std::string& out :
          {render_approvals(json, kNow), render_approval(json, kNow), render_operations(json), render_operation(json),
           render_receipts(json), render_receipt(json), render_stops(json), render_stop(json), render_tools(json),
-          render_explanation(json), render_status(json), render_reload(json), render_trust_review(json, true),
+          render_explanation(json), render_status(json), render_policy(json), render_trust_review(json, true),
           render_accepted(json), render_me(json)}) {
       EXPECT_TRUE(out.ends_with('\n')) << json;
     }

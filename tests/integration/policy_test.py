@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""Rules that change while the gateway runs: policy_test.py sallyport=PATH"""
+import hashlib
+import json
+import os
+import signal
+import sys
+
+from gateway import FIXTURE, Case, Http, code_of, main, wait_until
+
+ODD = {"odd": {"command": sys.executable, "args": ["-B", FIXTURE]}}
+TRUST = {"servers": {"odd": {"tools": {"raw": "read", "stderr": {"effect": "file", "errors": "none"}}}}}
+
+
+def policy(*rules, **more):
+    return {"default": "ask", "rules": list(rules), **more}
+
+
+ALL = {"id": "all", "allow": {"server": "odd"}}
+NO_RAW = {"id": "no-raw", "deny": {"server": "odd", "tool": "raw"}, "message": "Not now."}
+
+
+class Policy(Case):
+    def start(self, first, **config):
+        self.file = self.folder / "policy.jsonc"
+        self.write(first)
+        g = self.gateway(servers=ODD, trust=TRUST, policy="policy.jsonc", **config)
+        return g.start()
+
+    def write(self, rules):
+        """As editors do: a new file in the place of the old one."""
+        new = self.folder / ".policy.new"
+        new.write_text(rules if isinstance(rules, str) else json.dumps(rules))
+        os.replace(new, self.file)
+
+    def ask(self, g, *words, **options):
+        return g.run(*words, "--token-file", g.state / "owner.token", **options)
+
+    def view(self, g):
+        status, body = g.ask_control("GET", "/api/v1/policy", g.token("owner"))
+        self.assertEqual(status, 200, body)
+        return json.loads(body)
+
+    def state_is(self, g, state):
+        return wait_until(lambda: (found := self.view(g))["state"] == state and found, state)
+
+    def policy_receipts(self, g):
+        return [r["predicate"]["event"] for r in g.receipts() if r["predicate"]["kind"] == "policy"]
+
+    def test_an_emergency_deny_is_in_force_as_soon_as_the_file_is_written(self):
+        g = self.start(policy(ALL))
+        client = g.client().connect()
+        self.assertFalse(client.call("odd__raw", {"a": 1}).get("isError"))
+        before = self.view(g)["policy"]
+        # Its own test fails: it is taken all the same, because it only tightens.
+        self.write(policy(ALL, NO_RAW, tests=[{"call": {"principal": "client:local", "server": "odd", "tool": "raw",
+                                                        "arguments": {}}, "verdict": "allow"}]))
+        wait_until(lambda: self.view(g)["policy"] != before, "the new policy")
+        self.assertEqual(code_of(client.call("odd__raw", {"a": 1})), "POLICY_DENIED")
+        self.assertIn("in_force", self.view(g)["state"])
+        loads = self.policy_receipts(g)
+        self.assertEqual([one["action"] for one in loads], ["loaded", "reloaded"])
+        self.assertEqual(loads[1]["before"], before)
+        digest = "sha256:" + hashlib.sha256(self.file.read_bytes()).hexdigest()
+        self.assertEqual(loads[1]["details"][str(self.file)], digest)
+
+    def test_what_may_loosen_waits_and_is_accepted_as_it_was_shown(self):
+        g = self.start(policy(ALL, NO_RAW))
+        client = g.client().connect()
+        self.write(policy(ALL))
+        g.process.child.send_signal(signal.SIGHUP)
+        shown = self.state_is(g, "waiting")["waiting"]
+        self.assertIn("no-raw", " ".join(shown["looser"]))
+        self.assertEqual(code_of(client.call("odd__raw", {"a": 1})), "POLICY_DENIED")
+        ready = json.loads(g.ask_control("GET", "/readyz", g.token("owner"))[1])
+        self.assertEqual(ready["detail"]["policy"]["state"], "waiting")
+        self.assertEqual(g.ask_control("POST", "/api/v1/policy/accept", g.token("owner"), {"digest": "sha256:" + "0" * 64})[0], 409)
+        # Another file is another question.
+        self.write(policy(ALL, {"id": "other", "deny": {"server": "odd", "tool": "stderr"}}))
+        wait_until(lambda: self.view(g)["waiting"]["digest"] != shown["digest"], "the newer file")
+        self.assertEqual(g.ask_control("POST", "/api/v1/policy/accept", g.token("owner"), {"digest": shown["digest"]})[0], 409)
+        done = self.ask(g, "policy", "diff")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("looser: the deny `no-raw` is gone", done.stdout)
+        done = self.ask(g, "policy", "accept", "--yes")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertFalse(client.call("odd__raw", {"a": 1}).get("isError"))
+        self.assertEqual(code_of(client.call("odd__stderr", {"count": 1})), "POLICY_DENIED")
+        last = self.policy_receipts(g)[-1]
+        self.assertEqual((last["action"], last["by"], last["reason"]), ("reloaded", "owner", "accepted"))
+
+    def test_a_file_that_goes_back_waits_for_nobody(self):
+        g = self.start(policy(ALL, NO_RAW))
+        self.write(policy(ALL))
+        self.state_is(g, "waiting")
+        self.write(policy(ALL, NO_RAW))
+        self.state_is(g, "in_force")
+        self.assertEqual(len(self.policy_receipts(g)), 1)
+
+    def test_a_bad_file_leaves_the_old_one_and_says_so_everywhere(self):
+        g = self.start(policy(ALL, NO_RAW))
+        client = g.client().connect()
+        self.write('{"rules": [ {"id": "all", "alow": {}} ]}')
+        self.assertIn("alow", self.state_is(g, "refused")["refused"])
+        g.process.said("reload.refused")
+        detail = json.loads(g.ask_control("GET", "/readyz", g.token("owner"))[1])["detail"]["policy"]
+        self.assertIn("policy.jsonc:1:", detail["refused"])
+        self.assertIn("refused", self.ask(g, "status").stdout)
+        done = self.ask(g, "reload")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("did you mean `allow`", done.stderr)
+        self.assertEqual(code_of(client.call("odd__raw", {"a": 1})), "POLICY_DENIED")
+        self.file.unlink()
+        g.process.child.send_signal(signal.SIGHUP)
+        wait_until(lambda: "alow" not in self.view(g)["refused"], "the missing file")
+        self.assertEqual(code_of(client.call("odd__raw", {"a": 1})), "POLICY_DENIED")
+        self.write(policy(ALL, NO_RAW))
+        self.state_is(g, "in_force")
+
+    def test_what_waits_is_decided_again(self):
+        tokens = {name: hashlib.sha256(name.encode()).hexdigest() for name in ("one", "dana")}
+        g = self.start(policy({"id": "ask", "ask": {"server": "odd"}}),
+                       clients=[{"id": "agent:one", "tokenSha256": tokens["one"], "hold": "300ms"}],
+                       people=[{"id": "user:dana", "tokenSha256": tokens["dana"], "roles": ["approver", "operator"]}])
+        client = Http(g, token="one").connect()
+        result = client.call("odd__stderr", {"count": 1})
+        self.assertEqual(code_of(result), "APPROVAL_PENDING")
+        approval = result["_meta"]["dev.sallyport/call"]["approval"]
+        page = json.loads(g.ask_control("GET", "/api/v1/approvals/" + approval, "dana")[1])
+        self.write(policy({"id": "ask", "ask": {"server": "odd"}}, {"id": "no", "deny": {"server": "odd", "tool": "stderr"}}))
+        wait_until(lambda: "no" in str(json.loads(g.ask_control("POST", "/api/v1/explain", "dana",
+                   {"server": "odd", "tool": "stderr", "arguments": {"count": 1}})[1])["text"]), "the deny")
+        g.ask_control("POST", "/api/v1/approvals/%s/approve" % approval, "dana", {"shown": page["shown"]})
+        self.assertEqual(code_of(client.call("odd__stderr", {"count": 1})), "POLICY_DENIED")
+
+    def test_clients_and_people_come_and_go_with_the_file(self):
+        tokens = {name: hashlib.sha256(name.encode()).hexdigest() for name in ("one", "two", "dana", "kim")}
+        dana = {"id": "user:dana", "tokenSha256": tokens["dana"], "roles": ["approver", "operator"]}
+        one, two = ({"id": "agent:" + name, "tokenSha256": tokens[name]} for name in ("one", "two"))
+        g = self.start(policy(ALL), clients=[one, two], people=[dana])
+        first, second = Http(g, token="one").connect(), Http(g, token="two").connect()
+        settings = json.loads(g.config.read_text())
+        g.write({**settings, "clients": [one]})  # who goes, goes at once
+        wait_until(lambda: second.post({"jsonrpc": "2.0", "id": 9, "method": "ping"}).status == 401, "the end of agent:two")
+        self.assertFalse(first.call("odd__raw", {"a": 1}).get("isError"))
+        kim = {"id": "user:kim", "tokenSha256": tokens["kim"], "roles": ["watcher"]}
+        g.write({**settings, "clients": [one, two], "people": [dana, kim]})  # who comes, waits for a yes
+        wait_until(lambda: json.loads(g.ask_control("GET", "/api/v1/policy", "dana")[1])["state"] == "waiting", "the question")
+        self.assertEqual(g.ask_control("GET", "/metrics", "kim")[0], 401)
+        waiting = json.loads(g.ask_control("GET", "/api/v1/policy", "dana")[1])["waiting"]
+        self.assertIn("client `agent:two` is new.", waiting["looser"])
+        self.assertEqual(g.ask_control("POST", "/api/v1/policy/accept", "kim", {"digest": waiting["digest"]})[0], 401)
+        self.assertEqual(g.ask_control("POST", "/api/v1/policy/accept", "dana", {"digest": waiting["digest"]})[0], 200)
+        self.assertEqual(g.ask_control("GET", "/metrics", "kim")[0], 200)
+        self.assertTrue(Http(g, token="two").connect().tools())
+
+    def test_definitions_that_are_accepted_leave_a_waiting_policy_waiting(self):
+        g = self.start(policy(ALL, NO_RAW), accept=False)
+        self.write(policy(ALL))
+        self.state_is(g, "waiting")
+        done = self.ask(g, "trust", "accept", "--yes", limit=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.view(g)["state"], "waiting")
+        client = g.client().connect()
+        self.assertEqual(code_of(client.call("odd__raw", {"a": 1})), "POLICY_DENIED")
+        self.assertFalse(client.call("odd__stderr", {"count": 1}).get("isError"))
+
+    def test_two_policies_compared_in_words(self):
+        g = self.start(policy(ALL, NO_RAW))
+        old = self.folder / "old.jsonc"
+        old.write_text(json.dumps(policy(ALL)))
+        done = g.run("policy", "diff", old)
+        self.assertEqual((done.returncode, done.stdout), (0, "stricter: the deny `no-raw` is new.\n"), done.stderr)
+        done = g.run("policy", "diff", self.file, old, "--json")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(json.loads(done.stdout)["looser"], ["the deny `no-raw` is gone."])
+        old.write_text("{")
+        self.assertEqual(g.run("policy", "diff", old).returncode, 2)
+
+    def test_coverage_names_the_rules_that_no_test_touches(self):
+        call = {"principal": "client:local", "server": "odd", "tool": "raw", "arguments": {}}
+        g = self.start(policy(ALL, NO_RAW, {"id": "never", "ask": {"server": "odd", "tool": "stderr"}},
+                              tests=[{"call": call, "verdict": "deny", "rules": ["no-raw"]}]))
+        done = g.run("policy", "test")
+        self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+        done = g.run("policy", "test", "--coverage")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no test touches the rule `never`\n2 of 3 rules are touched", done.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -54,6 +54,10 @@ int dispatch(const cli::Invocation& invocation, cli::Terminal& terminal) {
       return policy_test_command(invocation, terminal);
     case policy_diff:
       return invocation.files.empty() ? remote(invocation, terminal) : policy_diff_command(invocation, terminal);
+    case policy_replay:
+      return policy_replay_command(invocation, terminal);
+    case policy_suggest:
+      return policy_suggest_command(invocation, terminal);
     case token_new:
       return token_new_command(invocation, terminal);
     case receipts_verify:

@@ -187,6 +187,54 @@ class Policy(Case):
         self.assertEqual(done.returncode, 1)
         self.assertIn("no test touches the rule `never`\n2 of 3 rules are touched", done.stdout)
 
+    def recorded(self):
+        """A gateway that has answered a read, an allowed and a denied write, and is gone; its policy is `policy.jsonc`."""
+        g = self.start(policy(ALL, {"id": "few", "deny": {"server": "odd", "tool": "stderr", "arguments": {"count": {"minimum": 5}}}}))
+        client = g.client().connect()
+        self.assertFalse(client.call("odd__raw", {"a": 1}).get("isError"))
+        self.assertFalse(client.call("odd__stderr", {"count": 1}).get("isError"))
+        self.assertEqual(code_of(client.call("odd__stderr", {"count": 9})), "POLICY_DENIED")
+        self.assertEqual(code_of(client.call("odd__stderr", {"count": 1, "Count": 1})), "ARGUMENTS_INVALID")
+        return g
+
+    def test_replay_tells_what_would_have_been_decided_otherwise(self):
+        g = self.recorded()
+        g.stop()
+        new = self.folder / "new.jsonc"
+        new.write_text(json.dumps(policy(ALL, NO_RAW)))
+        done = g.run("policy", "replay", "--policy", new, "--json")
+        told = json.loads(done.stdout)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual((told["calls"], told["same"], told["looser"], told["stricter"], told["cannotTell"], told["notByRules"]),
+                         (4, 1, 1, 1, 0, 1), told)
+        done = g.run("policy", "replay", "--policy", new)
+        self.assertIn("stricter: allow became deny by `no-raw`: 1 calls", done.stdout)
+        self.assertIn("looser: deny became allow by `all`: 1 calls", done.stdout)
+        # By its own policy: the writes hang on their arguments, which are gone.
+        log = self.folder / "log.jsonl"
+        self.assertEqual(g.run("receipts", "export", "--output", log).returncode, 0)
+        done = g.run("policy", "replay", log)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("cannot tell: `few` looks at what is gone, in 2 calls", done.stdout)
+        log.write_text("{}\n")
+        done = g.run("policy", "replay", log)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("line 1", done.stderr)
+
+    def test_a_draft_from_recorded_calls_is_no_looser_than_they_were(self):
+        g = self.recorded()
+        g.stop()
+        done = g.run("policy", "suggest")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        draft = self.folder / "draft.jsonc"
+        draft.write_text(done.stdout)
+        done = g.run("policy", "replay", "--policy", draft)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr + draft.read_text())
+        self.file.write_text(draft.read_text())
+        done = g.run("policy", "test", "--coverage")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(g.run("check", "--offline").returncode, 0, g.run("check", "--offline").stdout)
+
 
 if __name__ == "__main__":
     main()

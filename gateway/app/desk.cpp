@@ -177,13 +177,14 @@ DeskAnswer AppDesk::trust_review(Person person, std::string server, std::string 
   co_return review(*catalogue_.current(), servers_, server, tool).json;
 }
 
-DeskAnswer AppDesk::trust_accept(Person person, std::string server, std::string tool, std::string review_digest) {
+DeskAnswer AppDesk::trust_accept(Person person, std::string server, std::string tool, std::string review_digest,
+                                 bool also) {
   if (auto allowed = calls::must_have(person, Role::operator_); !allowed) co_return fail(allowed.error());
   const auto snapshot = catalogue_.current();
   if (review(*snapshot, servers_, server, tool).digest != review_digest) {
     co_return fail(ErrorCode::conflict, "what the servers offer is not what was reviewed; look again");
   }
-  auto accepted = gateway::accept(*snapshot, servers_, server, tool, person.id, calls_.clock().now());
+  auto accepted = gateway::accept(*snapshot, servers_, {server, tool, person.id, also}, calls_.clock().now());
   if (!accepted) co_return fail(accepted.error());
   trust::ReceiptBody body = calls_.receipt(trust::ReceiptKind::definition);
   body.server_id = server;

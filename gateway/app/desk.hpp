@@ -31,7 +31,8 @@ class AppDesk final : public Desk {
   DeskAnswer explain(Person person, std::string call_json) override;
   DeskAnswer call(Person person, std::string server, std::string tool, std::string arguments_raw) override;
   DeskAnswer trust_review(Person person, std::string server, std::string tool) override;
-  DeskAnswer trust_accept(Person person, std::string server, std::string tool, std::string review_digest) override;
+  DeskAnswer trust_accept(Person person, std::string server, std::string tool, std::string review_digest,
+                          bool also) override;
   DeskAnswer reload(Person person) override;
   DeskAnswer policy(Person person) override;
   DeskAnswer policy_accept(Person person, std::string digest) override;

@@ -56,6 +56,9 @@ std::string tools_json(const Snapshot& snapshot) {
                        {"tool", visible(name)}};
       if (!tool->quarantine_reason.empty()) entry["reason"] = visible(tool->quarantine_reason);
       if (!tool->output_note.empty()) entry["note"] = visible(tool->output_note);
+      bj::array findings;
+      for (const std::string& finding : tool->findings) findings.emplace_back(finding);
+      if (!findings.empty()) entry["findings"] = std::move(findings);
       if (tool->contract) entry["contract"] = tool->contract->name;
       tools.emplace_back(std::move(entry));
     }

@@ -79,7 +79,7 @@ Result<trust::LockFile> look(const SettingsRequest& request, Starter& starter, c
       }
     }
     terminal.err(cli::render_trust_review(review(*snapshot, servers, {}, {}).json));
-    auto accepted = accept(*snapshot, servers, {}, {}, {}, system_clock().now());
+    auto accepted = accept(*snapshot, servers, Acceptance{}, system_clock().now());
     if (accepted) {
       for (const auto& why : accepted->left_out) terminal.err(fmt::format("  left out: {}\n", visible(why)));
       lock = std::move(accepted->lock);

@@ -124,7 +124,8 @@ int trust_command(const cli::Invocation& invocation, cli::Terminal& terminal) {
     const bool accepting = invocation.command == cli::Command::trust_accept;
     if (!accepting) {
       print(invocation, terminal, found.json,
-            cli::render_trust_review(found.json, invocation.command == cli::Command::trust_show));
+            invocation.report ? cli::render_trust_report(found.json)
+                              : cli::render_trust_review(found.json, invocation.command == cli::Command::trust_show));
       if (invocation.command == cli::Command::trust_diff) code = found.open == 0 ? cli::kYes : cli::kNo;
       return;
     }
@@ -133,7 +134,8 @@ int trust_command(const cli::Invocation& invocation, cli::Terminal& terminal) {
       code = cli::kNo;
       return;
     }
-    auto accepted = accept(*snapshot, servers, invocation.server, invocation.tool, {}, system_clock().now());
+    auto accepted =
+        accept(*snapshot, servers, {invocation.server, invocation.tool, {}, invocation.also}, system_clock().now());
     if (!accepted) {
       code = cli::complain(terminal, accepted.error().message);
       return;

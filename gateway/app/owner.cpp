@@ -34,6 +34,7 @@ namespace sallyport::gateway {
 namespace {
 
 constexpr auto kDrain = std::chrono::seconds(10);
+constexpr std::size_t kMostFindings = 8;
 constexpr auto kSweep = std::chrono::seconds(5);
 constexpr auto kStoreSweep = std::chrono::minutes(10);
 
@@ -264,6 +265,11 @@ class Running final : private ServerEvents, private Readiness {
                                       change.before ? change.before->current_digest : std::string(),
                                       change.after ? change.after->current_digest : std::string(),
                                       {}};
+      // Texts of the server's own making: as many as a receipt should carry.
+      for (const std::string& finding : change.after ? change.after->findings : std::vector<std::string>()) {
+        if (body.event->details.size() == kMostFindings) break;
+        body.event->details.emplace_back(fmt::format("finding {}", body.event->details.size() + 1), finding);
+      }
       store_->post([body](Tx& tx) -> Status {
         auto appended = tx.append(body);
         if (!appended) return fail(appended.error());

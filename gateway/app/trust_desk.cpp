@@ -8,7 +8,6 @@
 #include "trust/crypto/hash.hpp"
 #include "trust/definitions/definition.hpp"
 #include "trust/servers/identity.hpp"
-#include "trust/servers/text_scan.hpp"
 #include "trust/servers/trust_file.hpp"
 
 namespace sallyport::gateway {
@@ -70,7 +69,7 @@ bj::object tool_json(const Tool& tool, bool settled) {
     out["changes"] = std::move(differences);
   }
   bj::array findings;
-  for (const auto& finding : trust::scan_definition(tool.current->root())) findings.emplace_back(finding.message);
+  for (const std::string& finding : tool.findings) findings.emplace_back(finding);
   if (!findings.empty()) out["findings"] = std::move(findings);
   return out;
 }
@@ -125,8 +124,8 @@ TrustReview review(const Snapshot& snapshot, const Servers& servers, const std::
   return result;
 }
 
-Result<AcceptedLock> accept(const Snapshot& snapshot, const Servers& servers, const std::string& server,
-                            const std::string& tool, const std::string& by, UnixMillis now) {
+Result<AcceptedLock> accept(const Snapshot& snapshot, const Servers& servers, const Acceptance& what, UnixMillis now) {
+  const auto& [server, tool, by, also] = what;
   AcceptedLock result;
   if (snapshot.lock) result.lock = *snapshot.lock;
   bool found_server = false, found_tool = false;
@@ -158,10 +157,11 @@ Result<AcceptedLock> accept(const Snapshot& snapshot, const Servers& servers, co
         result.left_out.push_back(fmt::format("{}/{}: {}", id, name, entry.error().message));
         continue;
       }
-      trust::accept(locked.tools[name], std::move(*entry), false);
+      trust::accept(locked.tools[name], std::move(*entry), also);
       result.accepted.push_back(id + "/" + name);
     }
-    if (tool.empty()) std::erase_if(locked.tools, [&](const auto& known) { return !view.tools.contains(known.first); });
+    if (tool.empty() && !also)
+      std::erase_if(locked.tools, [&](const auto& known) { return !view.tools.contains(known.first); });
   }
   if (!found_server) return fail(ErrorCode::not_found, "there is no server `" + server + "`");
   if (!tool.empty() && !found_tool)

@@ -20,6 +20,12 @@ struct TrustReview {
 [[nodiscard]] TrustReview review(const Snapshot& snapshot, const Servers& servers, const std::string& server,
                                  const std::string& tool);
 
+struct Acceptance {
+  std::string server, tool;  // empty: all
+  std::string by;            // a person id; empty: the file's writer
+  bool also = false;         // keep what is accepted already: several definitions of a tool at once
+};
+
 // The lock with everything of that review accepted. not_found, invalid (a definition that cannot be judged is left out
 // and named in `left_out`).
 struct AcceptedLock {
@@ -27,7 +33,7 @@ struct AcceptedLock {
   std::vector<std::string> accepted;  // `server/tool`
   std::vector<std::string> left_out;  // with the reason
 };
-[[nodiscard]] Result<AcceptedLock> accept(const Snapshot& snapshot, const Servers& servers, const std::string& server,
-                                          const std::string& tool, const std::string& by, UnixMillis now);
+[[nodiscard]] Result<AcceptedLock> accept(const Snapshot& snapshot, const Servers& servers, const Acceptance& what,
+                                          UnixMillis now);
 
 }  // namespace sallyport::gateway

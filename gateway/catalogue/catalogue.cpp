@@ -29,6 +29,25 @@ std::string describe(ToolState state) {
   return "";
 }
 
+void append_names(const ToolListing& listing, const std::string& server, std::vector<ToolRef>& known) {
+  for (const json::Value tool : listing.tools) {
+    const json::Value name = tool.is_object() ? tool.find("name") : json::Value();
+    if (name && name.is_string()) known.push_back({server, name.string()});
+  }
+}
+
+// Names of one server that could be taken for each other.
+std::multimap<std::string, trust::TextFinding, std::less<>> name_findings(const std::string& server,
+                                                                          const std::vector<ToolRef>& known) {
+  std::vector<std::string> names;
+  for (const ToolRef& ref : known) {
+    if (ref.server == server) names.push_back(ref.tool);
+  }
+  std::multimap<std::string, trust::TextFinding, std::less<>> found;
+  for (trust::NameFinding& one : trust::scan_names(names)) found.emplace(std::move(one.tool), std::move(one.finding));
+  return found;
+}
+
 // The lock's digests leave out what the trust file ignores now: changing that list is no drift.
 Rules with_present_ignores(Rules rules) {
   if (!rules.lock || !rules.trust) return rules;
@@ -41,6 +60,12 @@ Rules with_present_ignores(Rules rules) {
   }
   rules.lock = std::move(lock);
   return rules;
+}
+
+std::optional<trust::Identity> identity_from(const std::string& text) {
+  auto document = json::Document::parse(text);
+  auto identity = document ? trust::parse_identity(document->root()) : Result<trust::Identity>(fail(document.error()));
+  return identity ? std::optional(std::move(*identity)) : std::nullopt;
 }
 
 }  // namespace
@@ -165,19 +190,14 @@ std::map<std::string, std::string, std::less<>> Catalogue::digests_of(const std:
   return digests;
 }
 
-ServerView Catalogue::build_server(const std::string& id, const Listing& listing) {
+ServerView Catalogue::build_server(const std::string& id, const Listing& listing, const std::vector<ToolRef>& known) {
   ServerView view;
   view.id = id;
   view.problem = listing.problem;
   std::string foreign;  // why it is not the server that was accepted
-  const trust::LockServer* locked = rules_.lock ? rules_.lock->server(id) : nullptr;
-  const std::string found = servers_.identity(id);
-  identities_[id] = found;
-  if (!found.empty()) {
-    auto document = json::Document::parse(found);
-    auto identity =
-        document ? trust::parse_identity(document->root()) : Result<trust::Identity>(fail(document.error()));
-    if (identity) {
+  const trust::LockServer* locked = lock_ ? lock_->server(id) : nullptr;
+  if (const std::string& found = identities_[id]; !found.empty()) {
+    if (const auto identity = identity_from(found)) {
       view.identity_digest = trust::digest(*identity);
       if (locked != nullptr) {
         const auto difference = trust::mismatch(*identity, locked->identity);
@@ -185,13 +205,15 @@ ServerView Catalogue::build_server(const std::string& id, const Listing& listing
         if (difference) foreign = fmt::format("its server is not the one that was accepted: {}", *difference);
       }
     } else {
-      foreign = fmt::format("the identity of its server is unreadable: {}", identity.error().message);
+      foreign = "the identity of its server is unreadable";
     }
   }
   if (!foreign.empty()) view.problem = foreign;
   if (!listing.tools) return view;  // a server that is only down keeps the tools it was last seen with
   view.listed = true;
-  const BuildContext context{id, view.identity_ok, foreign, rules_.trust, rules_.lock, schemas_};
+  const trust::MentionScan mentions(id, known);
+  const auto names = name_findings(id, known);
+  const BuildContext context{id, view.identity_ok, foreign, rules_.trust, lock_, schemas_, mentions, names};
   for (const json::Value definition : listing.tools->tools) {
     auto tool = build_tool(context, definition);
     if (!tool) {
@@ -207,6 +229,28 @@ ServerView Catalogue::build_server(const std::string& id, const Listing& listing
     }
   }
   return view;
+}
+
+// Trust belongs to what was found, not to the name in the config: a server that is called otherwise now keeps what was
+// accepted of it, if no server of the config has the old name and the identity fits one entry alone.
+std::shared_ptr<const trust::LockFile> Catalogue::lock_by_identity() const {
+  if (!rules_.lock) return nullptr;
+  std::shared_ptr<trust::LockFile> renamed;
+  for (const auto& [id, found] : identities_) {
+    if (found.empty() || rules_.lock->server(id) != nullptr) continue;
+    const auto identity = identity_from(found);
+    const trust::LockServer* fits = nullptr;
+    std::size_t count = 0;
+    for (const auto& [old, server] : rules_.lock->servers) {
+      if (!identity || listings_.contains(old) || trust::mismatch(*identity, server.identity)) continue;
+      fits = &server;
+      ++count;
+    }
+    if (count != 1) continue;
+    if (!renamed) renamed = std::make_shared<trust::LockFile>(*rules_.lock);
+    renamed->servers.emplace(id, *fits);
+  }
+  return renamed ? renamed : rules_.lock;
 }
 
 void Catalogue::build_exposed(Snapshot& snapshot) const {
@@ -229,10 +273,16 @@ void Catalogue::rebuild() {
   next->version = ++version_;
   next->policy = rules_.policy;
   next->trust = rules_.trust;
-  next->lock = rules_.lock;
+  for (const auto& [id, listing] : listings_) identities_[id] = servers_.identity(id);
+  lock_ = lock_by_identity();
+  next->lock = lock_;
   next->policy_digest = rules_.policy_digest;
   next->trust_digest = rules_.trust_digest;
-  for (const auto& [id, listing] : listings_) next->servers.emplace(id, build_server(id, listing));
+  std::vector<ToolRef> known;
+  for (const auto& [id, listing] : listings_) {
+    if (listing.tools) append_names(*listing.tools, id, known);
+  }
+  for (const auto& [id, listing] : listings_) next->servers.emplace(id, build_server(id, listing, known));
   build_exposed(*next);
   const auto before = std::move(snapshot_);
   snapshot_ = next;

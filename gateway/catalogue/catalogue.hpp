@@ -69,7 +69,8 @@ class Catalogue final : public Snapshots, public Definitions {
   asio::awaitable<void> discover_one(std::string server);
   void set_listing(const std::string& server, std::shared_ptr<const ToolListing> tools);
   void rebuild();
-  ServerView build_server(const std::string& id, const Listing& listing);
+  ServerView build_server(const std::string& id, const Listing& listing, const std::vector<ToolRef>& known);
+  [[nodiscard]] std::shared_ptr<const trust::LockFile> lock_by_identity() const;
   void build_exposed(Snapshot& snapshot) const;
   void tell(const Snapshot& before, const Snapshot& after);
   std::map<std::string, std::string, std::less<>> digests_of(const std::string& server,
@@ -80,6 +81,7 @@ class Catalogue final : public Snapshots, public Definitions {
   std::map<std::string, Listing> listings_;
   std::map<const ServerLink*, LinkDefinitions> links_;
   std::map<std::string, std::string> identities_;  // by server, as the snapshot was built with
+  std::shared_ptr<const trust::LockFile> lock_;    // that of the rules, under the servers' present names
   SchemaCache schemas_;
   std::shared_ptr<const Snapshot> snapshot_;
   std::uint64_t version_ = 0;

@@ -7,7 +7,6 @@
 #include "schemas/core/encoding.hpp"
 #include "trust/definitions/definition.hpp"
 #include "trust/servers/effective.hpp"
-#include "trust/servers/text_scan.hpp"
 
 namespace sallyport::gateway::catalogue {
 namespace {
@@ -73,16 +72,16 @@ void set_state(Tool& tool, const BuildContext& context, const trust::ServerTrust
   if (!equal) tool.definition = judged.accepted->document;
 }
 
-void scan(Tool& tool, const trust::ServerTrust* server_trust) {
-  if (tool.state == ToolState::pinned) return;  // a person saw it, hidden characters made visible
+void scan(Tool& tool, const BuildContext& context, const trust::ServerTrust* server_trust) {
+  for (const trust::TextFinding& finding : trust::scan_definition(tool.current->root()))
+    tool.findings.push_back(finding.message);
+  const auto [first, last] = context.names.equal_range(tool.ref.tool);
+  for (auto it = first; it != last; ++it) tool.findings.push_back(it->second.message);
+  for (const trust::TextFinding& finding : context.mentions.scan(tool.current->root()))
+    tool.findings.push_back(finding.message);
+  if (tool.findings.empty() || tool.state == ToolState::pinned) return;  // pinned: a person saw it, and these with it
   if (server_trust != nullptr && server_trust->on_finding == trust::OnFinding::warn) return;
-  for (const trust::TextFinding& finding : trust::scan_definition(tool.current->root())) {
-    if (finding.kind == trust::TextFinding::Kind::hidden_character ||
-        finding.kind == trust::TextFinding::Kind::unusual_name) {
-      quarantine(tool, finding.message);
-      return;
-    }
-  }
+  quarantine(tool, tool.findings.front() + "; accept it if it is meant to be so");
 }
 
 void set_effect(Tool& tool, const BuildContext& context, const trust::ServerTrust* server_trust) {
@@ -192,7 +191,7 @@ std::shared_ptr<const Tool> build_tool(const BuildContext& context, json::Value 
   if (task_support(tool->definition->root()) == "required") {
     quarantine(*tool, "it can only be called as a task, which this gateway does not offer");
   }
-  scan(*tool, server_trust);
+  scan(*tool, context, server_trust);
   set_effect(*tool, context, server_trust);
   set_schemas(*tool, context, server_trust);
   if (tool->state != ToolState::quarantined) {

@@ -2,12 +2,14 @@
 // the schema cache, which only saves work.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
 
 #include "gateway/ports/snapshot.hpp"
 #include "trust/definitions/lock_file.hpp"
+#include "trust/servers/text_scan.hpp"
 #include "trust/servers/trust_file.hpp"
 
 namespace sallyport::gateway::catalogue {
@@ -34,6 +36,8 @@ struct BuildContext {
   std::shared_ptr<const trust::TrustFile> trust;
   std::shared_ptr<const trust::LockFile> lock;
   SchemaCache& schemas;
+  const trust::MentionScan& mentions;                                        // of other servers' tools
+  const std::multimap<std::string, trust::TextFinding, std::less<>>& names;  // what scan_names found, by tool
 };
 
 // `definition`: an element of the server's tools/list.

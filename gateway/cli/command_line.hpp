@@ -77,6 +77,8 @@ struct Invocation {
   std::string outcome;  // of resolve: applied or none
   std::string shown;    // digest that an approve names
   bool yes = false;     // do not ask
+  bool also = false;    // of trust accept: beside what is accepted already
+  bool report = false;  // of trust diff: Markdown for the server's owner
   bool offline = false;
 
   // Lists.

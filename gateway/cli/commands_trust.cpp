@@ -63,9 +63,9 @@ int accept(Remote& remote, const std::string& review) {
     }
     if (!confirm(terminal, "Accept these definitions?")) return kNo;
   }
-  auto done =
-      remote.client.post("/api/v1/trust/accept",
-                         body_of({{"digest", digest}, {"server", given.server}, {"tool", given.tool}}), kServersStart);
+  std::string body = body_of({{"digest", digest}, {"server", given.server}, {"tool", given.tool}});
+  if (given.also) body.insert(body.size() - 1, R"(,"also":true)");
+  auto done = remote.client.post("/api/v1/trust/accept", body, kServersStart);
   if (!done) return remote.failed(done.error());
   remote.print(*done, render_accepted(*done));
   return kYes;
@@ -79,7 +79,8 @@ int trust_command(Remote& remote) {
       remote.client.get("/api/v1/trust" + query_text({{"server", given.server}, {"tool", given.tool}}), kServersStart);
   if (!review) return remote.failed(review.error());
   if (given.command == Command::trust_accept) return accept(remote, *review);
-  remote.print(*review, render_trust_review(*review, given.command == Command::trust_show));
+  remote.print(*review, given.report ? render_trust_report(*review)
+                                     : render_trust_review(*review, given.command == Command::trust_show));
   const auto root = parse_object(*review);
   const bool settled = root && text(*root, "open") == "0";
   return given.command == Command::trust_diff && !settled ? kNo : kYes;

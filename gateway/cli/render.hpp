@@ -30,6 +30,7 @@ namespace sallyport::gateway::cli {
 [[nodiscard]] std::string render_policy(std::string_view json);
 // Definitions in full, with differences and findings; `all`: settled ones too, by name.
 [[nodiscard]] std::string render_trust_review(std::string_view json, bool all = false);
+[[nodiscard]] std::string render_trust_report(std::string_view json);  // Markdown
 [[nodiscard]] std::string render_accepted(std::string_view json);
 
 // `file:line:column: error: …`, one a line, and how many there are.

@@ -39,6 +39,33 @@ void reviewed_tool(Page& page, const bj::object& tool, bool all) {
   }
 }
 
+// Inline code in Markdown, whatever stands in it.
+std::string code(const std::string& text) {
+  std::size_t longest = 0, run = 0;
+  for (const char c : text) {
+    run = c == '`' ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  const std::string fence(longest + 1, '`');
+  return longest == 0 ? fence + text + fence : fence + " " + text + " " + fence;
+}
+
+std::string reported_tool(const bj::object& tool) {
+  std::string out = fmt::format("## {}: {}\n\n", code(text(tool, "name")), text(tool, "state"));
+  if (const std::string reason = text(tool, "reason"); !reason.empty()) out += reason + "\n\n";
+  for (const bj::value& finding : list(tool, "findings")) out += "- Found: " + shown(finding) + "\n";
+  for (const bj::value& value : list(tool, "changes")) {
+    const auto* one = value.if_object();
+    if (one == nullptr) continue;
+    const std::string pointer = text(*one, "pointer");
+    out += "- " + (pointer.empty() ? std::string("the whole") : code(pointer)) + "\n";
+    out += "  - accepted: " + (one->contains("before") ? code(text(*one, "before")) : std::string("absent")) + "\n";
+    out += "  - now: " + (one->contains("after") ? code(text(*one, "after")) : std::string("absent")) + "\n";
+  }
+  if (list(tool, "changes").empty()) out += "- Never accepted; digest " + code(text(tool, "digest")) + "\n";
+  return out + "\n";
+}
+
 }  // namespace
 
 std::string render_tools(std::string_view json, std::string_view only_server) {
@@ -50,7 +77,8 @@ std::string render_tools(std::string_view json, std::string_view only_server) {
     const auto* one = value.if_object();
     if (one == nullptr || (!only_server.empty() && text(*one, "server") != only_server)) continue;
     const bj::object& effect = child(*one, "effect");
-    const std::string reason = text(*one, "reason").empty() ? text(*one, "note") : text(*one, "reason");
+    std::string reason = text(*one, "reason").empty() ? text(*one, "note") : text(*one, "reason");
+    if (reason.empty() && !list(*one, "findings").empty()) reason = shown(list(*one, "findings").front());
     rows.push_back({text(*one, "server") + "/" + text(*one, "tool"), dash(declared_text(effect)),
                     dash(text(effect, "assigned")), dash(effect_text(effect)),
                     text(*one, "state") + (reason.empty() ? "" : ": " + reason)});
@@ -120,6 +148,28 @@ std::string render_trust_review(std::string_view json, bool all) {
   page.line(open == "0" ? "Everything is accepted as it is." : open + " not accepted as they are now.");
   if (const std::string digest = text(*root, "digest"); !digest.empty()) page.line("review " + digest);
   return page.take();
+}
+
+std::string render_trust_report(std::string_view json) {
+  const auto root = parse_object(json);
+  if (!root) return std::string(json) + "\n";
+  std::string out;
+  for (const bj::value& value : list(*root, "servers")) {
+    const auto* server = value.if_object();
+    if (server == nullptr) continue;
+    std::string tools;
+    for (const bj::value& tool : list(*server, "tools")) {
+      if (const auto* one = tool.if_object(); one != nullptr && !flag(*one, "settled")) tools += reported_tool(*one);
+    }
+    out += fmt::format("# Tools of {}\n\n", code(text(*server, "id")));
+    if (const std::string identity = text(*server, "identity"); !identity.empty())
+      out += "Server: " + code(identity) + "\n\n";
+    if (const std::string change = text(*server, "identityChanged"); !change.empty())
+      out += "**It is not the server that was accepted:** " + code(change) + "\n\n";
+    out += tools.empty() ? "Every definition is the accepted one.\n\n" : tools;
+  }
+  out.pop_back();
+  return out;
 }
 
 std::string render_accepted(std::string_view json) {

@@ -125,9 +125,12 @@ void add_rules(Adder& add) {
   add.tool_operands(accept, false);
   add.yes(accept, "Do not ask");
   accept->add_option("--shown", out.shown, "Accept if the review still has this digest")->type_name("DIGEST");
-  CLI::App* diff = add.verb(*trust, "diff", Command::trust_diff,
-                            "What differs from what was accepted; exit 1 if anything does", "  sallyport trust diff\n");
+  accept->add_flag("--also", out.also, "Keep what is accepted already: replicas and deploys that differ for a while");
+  CLI::App* diff =
+      add.verb(*trust, "diff", Command::trust_diff, "What differs from what was accepted; exit 1 if anything does",
+               "  sallyport trust diff\n  sallyport trust diff orders --report > for-the-owner.md\n");
   add.tool_operands(diff, false);
+  diff->add_flag("--report", out.report, "As Markdown, for the server's owner");
   CLI::App* show = add.verb(*trust, "show", Command::trust_show, "Every definition, accepted or not",
                             "  sallyport trust show files\n");
   add.tool_operands(show, false);

@@ -12,6 +12,8 @@
 #include "schemas/core/encoding.hpp"
 #include "schemas/files/judge.hpp"
 #include "trust/crypto/hash.hpp"
+#include "trust/servers/doubts.hpp"
+#include "trust/servers/effective.hpp"
 
 namespace sallyport::gateway {
 
@@ -103,6 +105,31 @@ void check_contract_names(json::Value servers, const Settings& settings, const t
       faults.warning(tool.key, near ? fmt::format("`{}` has no accepted tool `{}`: did you mean `{}`?", visible(id),
                                                   visible(name), *near)
                                     : fmt::format("`{}` has no accepted tool `{}`", visible(id), visible(name)));
+    }
+  }
+}
+
+// What deserves a second look, once for each entry and thought, with the first tool that it is about.
+void check_contract_terms(json::Value servers, const trust::TrustFile& trust, const trust::LockFile& lock,
+                          FaultList& faults) {
+  for (const json::Member member : servers.members()) {
+    const trust::ServerTrust* server = trust.server(member.name());
+    const trust::LockServer* locked = lock.server(member.name());
+    const json::Value tools = member.value.is_object() ? member.value.find("tools") : json::Value();
+    if (server == nullptr || locked == nullptr || !tools || !tools.is_object()) continue;
+    std::set<std::pair<std::string, std::string>> told;
+    for (const auto& [name, accepted] : locked->tools) {
+      const trust::Contract* contract = trust::contract_for(*server, name);
+      if (contract == nullptr || accepted.empty()) continue;
+      const auto hints = trust::hints_of(accepted.back().definition());
+      const EffectView view = trust::effective(contract, hints, server->trust_hints, true, true);
+      for (std::string& doubt : trust::doubts(*contract, view)) {
+        if (!told.emplace(contract->name, doubt).second) continue;
+        for (const json::Member entry : tools.members()) {
+          if (entry.key.equals(contract->name))
+            faults.warning(entry.key, fmt::format("`{}`: {}", visible(name), doubt));
+        }
+      }
     }
   }
 }
@@ -204,6 +231,7 @@ Checked check_rules(const Settings& settings, const Sources& sources, const Chec
     if (!servers || !servers.is_object()) continue;
     FaultList names(file.name);
     check_contract_names(servers, settings, *lock, names);
+    if (options.strict) check_contract_terms(servers, *trust, *lock, names);
     append(loaded_trust.faults, names.take());
   }
 

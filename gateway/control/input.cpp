@@ -103,6 +103,12 @@ std::uint32_t Input::count(std::string_view name, std::uint32_t otherwise, std::
   return out;
 }
 
+bool Input::flag(std::string_view name) {
+  const json::Value value = member(name);
+  if (value && !value.is_bool()) fault(fmt::format("`{}` must be true or false", name));
+  return value && value.is_bool() && value.boolean();
+}
+
 std::string Input::object(std::string_view name) {
   const json::Value value = member(name);
   if (!value) return "{}";

@@ -24,6 +24,8 @@ class Input {
   [[nodiscard]] std::string text(std::string_view name, Need need = Need::optional, std::size_t most = 4096);
   // A whole number from 1 to `most`; absent: `otherwise`.
   [[nodiscard]] std::uint32_t count(std::string_view name, std::uint32_t otherwise, std::uint32_t most);
+  // A boolean member of a body; absent: false.
+  [[nodiscard]] bool flag(std::string_view name);
   // The raw bytes of an object member; absent: "{}".
   [[nodiscard]] std::string object(std::string_view name);
   // invalid: the first thing that was wrong, members that nobody asked for among them.

@@ -126,7 +126,8 @@ DeskAnswer accept(Desk& desk, Person person, std::string, Input& input) {
   const std::string server = input.text("server");
   const std::string tool = input.text("tool");
   const std::string digest = input.text("digest", kRequired);
-  return with(input, [&] { return desk.trust_accept(person, server, tool, digest); });
+  const bool also = input.flag("also");
+  return with(input, [&] { return desk.trust_accept(person, server, tool, digest, also); });
 }
 
 DeskAnswer reload(Desk& desk, Person person, std::string, Input& input) {

@@ -44,7 +44,8 @@ class Desk {
   virtual DeskAnswer call(Person person, std::string server, std::string tool, std::string arguments_raw) = 0;
   // Definitions as found with their differences; accepting writes the lock (operator). server/tool empty: all.
   virtual DeskAnswer trust_review(Person person, std::string server, std::string tool) = 0;
-  virtual DeskAnswer trust_accept(Person person, std::string server, std::string tool, std::string review_digest) = 0;
+  virtual DeskAnswer trust_accept(Person person, std::string server, std::string tool, std::string review_digest,
+                                  bool also) = 0;  // also: beside what is accepted already
   // Reads the files again: what only tightens is in force at once, what may loosen waits for policy_accept().
   virtual DeskAnswer reload(Person person) = 0;
   virtual DeskAnswer policy(Person person) = 0;  // what is in force, what waits, what was refused

@@ -41,6 +41,7 @@ struct Tool {
   std::string exposed;  // on /mcp; on the server's own mount it is ref.tool
   ToolState state = ToolState::unpinned;
   std::string quarantine_reason;
+  std::vector<std::string> findings;                 // of the text scan, fit to be shown; of an accepted tool too
   std::shared_ptr<const json::Document> definition;  // in force: accepted if there is one, else the server's
   std::shared_ptr<const json::Document> current;     // what the server says now (same object unless drifted)
   std::string digest;                                // of `definition`; empty: it cannot be judged (quarantined)

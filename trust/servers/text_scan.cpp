@@ -188,26 +188,25 @@ std::vector<NameFinding> scan_names(std::span<const std::string> tools) {
   return out;
 }
 
-std::vector<TextFinding> scan_mentions(json::Value tool, std::string_view server, std::span<const ToolRef> known) {
-  std::map<std::string_view, std::string_view> foreign;  // tool -> server
-  std::set<std::string_view> own;
+MentionScan::MentionScan(std::string_view server, std::span<const ToolRef> known) {
   for (const auto& ref : known) {
-    if (ref.server == server) {
-      own.insert(ref.tool);
-    } else if (distinctive(ref.tool)) {
-      foreign.emplace(ref.tool, ref.server);
-    }
+    if (ref.server != server && distinctive(ref.tool)) foreign_.emplace(ref.tool, ref.server);
   }
+  for (const auto& ref : known) {
+    if (ref.server == server) foreign_.erase(ref.tool);
+  }
+}
+
+std::vector<TextFinding> MentionScan::scan(json::Value tool) const {
   std::vector<TextFinding> out;
-  if (foreign.empty()) return out;
+  if (foreign_.empty()) return out;
   std::set<std::string, std::less<>> seen;
   each_string(tool, [&](json::Value value, bool is_name) {
     if (is_name || out.size() >= kMaxFindings) return;
     const auto text = value.string();
     each_word(text, [&](std::string_view word) {
-      const auto found = foreign.find(word);
-      if (found == foreign.end() || own.contains(word) || out.size() >= kMaxFindings || !seen.emplace(word).second)
-        return;
+      const auto found = foreign_.find(word);
+      if (found == foreign_.end() || out.size() >= kMaxFindings || !seen.emplace(word).second) return;
       out.push_back(
           {TextFinding::Kind::foreign_mention, inside(tool, value),
            fmt::format("a text names `{}`, a tool of the server `{}`", visible(word), visible(found->second))});

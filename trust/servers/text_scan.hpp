@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "schemas/core/json.hpp"
@@ -37,7 +38,14 @@ struct NameFinding {
 };
 [[nodiscard]] std::vector<NameFinding> scan_names(std::span<const std::string> tools);
 // Whole-word mentions of other servers' tools (names of 6 characters and more with `_`, `-`, `.` or inner capitals).
-[[nodiscard]] std::vector<TextFinding> scan_mentions(json::Value tool, std::string_view server,
-                                                     std::span<const ToolRef> known);
+// One for all tools of a server; what it was made of must outlive it.
+class MentionScan {
+ public:
+  MentionScan(std::string_view server, std::span<const ToolRef> known);
+  [[nodiscard]] std::vector<TextFinding> scan(json::Value tool) const;
+
+ private:
+  std::unordered_map<std::string_view, std::string_view> foreign_;  // tool -> server; without names of its own
+};
 
 }  // namespace sallyport::trust

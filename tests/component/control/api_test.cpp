@@ -39,6 +39,8 @@ const std::vector<Case> kApi{
     {"POST", "/api/v1/call", R"({"server":"s","tool":"t","arguments":{"n": 1e2}})", R"(call|s|t|{"n": 1e2})",
      "server,tool"},
     {"GET", "/api/v1/trust?server=s&tool=t", "", "trust_review|s|t", ""},
+    {"POST", "/api/v1/trust/accept", R"({"digest":"sha256:cd","also":true})", "trust_accept_also|||sha256:cd",
+     "digest"},
     {"POST", "/api/v1/trust/accept", R"({"server":"s","tool":"t","digest":"sha256:cd"})", "trust_accept|s|t|sha256:cd",
      "digest"},
     {"POST", "/api/v1/reload", "", "reload", ""},

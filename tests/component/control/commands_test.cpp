@@ -180,6 +180,29 @@ TEST_F(Commands, TrustAcceptShowsTheReviewAndNamesIt) {
   EXPECT_EQ(run({"trust", "diff"}), 1) << "something is open";
 }
 
+TEST_F(Commands, TrustAcceptKeepsWhatIsAcceptedWhereAlsoIsSaid) {
+  rig.desk.answer("trust_review", R"({"digest":"sha256:aa","open":1,"servers":[]})");
+  rig.desk.answer("trust_accept_also", R"({"accepted":["s/t"]})");
+  EXPECT_EQ(run({"trust", "accept", "s", "t", "--yes", "--also"}), 0);
+  EXPECT_EQ(rig.desk.taken().back(), "user:dana|trust_accept_also|s|t|sha256:aa");
+}
+
+TEST_F(Commands, TrustDiffReportsInMarkdownThatTextsCannotBreak) {
+  rig.desk.answer("trust_review",
+                  R"({"digest":"sha256:aa","open":2,"servers":[{"id":"s","identity":"/bin/s","tools":[
+      {"name":"t","state":"changed","settled":false,"digest":"sha256:bb","findings":["odd"],
+       "changes":[{"pointer":"/description","before":"\"a\"","after":"\"a `b` ``c``\""},{"pointer":"/x","after":"1"}]},
+      {"name":"new","state":"new","settled":false,"digest":"sha256:cc"},
+      {"name":"old","state":"accepted","settled":true,"digest":"sha256:dd"}]}]})");
+  EXPECT_EQ(run({"trust", "diff", "--report"}), 1);
+  EXPECT_EQ(
+      terminal.printed,
+      "# Tools of `s`\n\nServer: `/bin/s`\n\n"
+      "## `t`: changed\n\n- Found: odd\n- `/description`\n  - accepted: `\"a\"`\n  - now: ``` \"a `b` ``c``\" ```\n"
+      "- `/x`\n  - accepted: absent\n  - now: `1`\n\n"
+      "## `new`: new\n\n- Never accepted; digest `sha256:cc`\n\n");
+}
+
 TEST_F(Commands, LiftFindsTheStopByWhatItStops) {
   rig.desk.answer(
       "stops",

@@ -84,8 +84,8 @@ class FakeDesk final : public Desk {
   DeskAnswer trust_review(Person p, std::string server, std::string tool) override {
     return say(flat({p.id, "trust_review", server, tool}));
   }
-  DeskAnswer trust_accept(Person p, std::string server, std::string tool, std::string digest) override {
-    return say(flat({p.id, "trust_accept", server, tool, digest}));
+  DeskAnswer trust_accept(Person p, std::string server, std::string tool, std::string digest, bool also) override {
+    return say(flat({p.id, also ? "trust_accept_also" : "trust_accept", server, tool, digest}));
   }
   DeskAnswer reload(Person p) override { return say(flat({p.id, "reload"})); }
   DeskAnswer policy(Person p) override { return say(flat({p.id, "policy"})); }

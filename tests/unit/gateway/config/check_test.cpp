@@ -321,6 +321,18 @@ TEST_F(CheckConfig, RefusesEveryMisspeltMemberWithASuggestion) {
   }
 }
 
+// Said by `check` alone: a start would only repeat it.
+TEST_F(CheckConfig, NamesContractsThatDeserveASecondLook) {
+  files_.files["/c/trust.jsonc"] = R"({ "servers": { "files": { "tools": {
+    "read_file": { "effect": "file" } } },
+  "orders": { "tools": { "create_order": { "effect": "record", "repeat": "safe", "scope": "x" } } } } })";
+  const std::string all = text(load(true));
+  EXPECT_NE(all.find("trust.jsonc:2:5: `read_file`: it writes and has no `scope`"), std::string::npos) << all;
+  EXPECT_NE(all.find("`create_order`: it is destructive and repeating it is said to be safe"), std::string::npos)
+      << all;
+  EXPECT_EQ(text(load()).find("a lost answer is sent again"), std::string::npos);
+}
+
 // Members that the design's examples do not use: the schema must not know more than the readers, nor they more than it.
 TEST_F(CheckConfig, TakesEveryOtherMemberOfTheFormats) {
   files_.files["/c/trust.jsonc"] =

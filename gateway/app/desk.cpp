@@ -13,6 +13,8 @@ namespace sallyport::gateway {
 namespace bj = boost::json;
 
 namespace {
+// Right after a start, what servers offer is not known yet; one that hangs must not hold up the others' answer.
+constexpr auto kServersStart = std::chrono::seconds(20);
 
 class NoChannel final : public ClientChannel {
  public:
@@ -124,11 +126,13 @@ DeskAnswer AppDesk::status(Person person) {
 
 DeskAnswer AppDesk::tools(Person person) {
   if (person.roles == 0) co_return fail(ErrorCode::forbidden, "this needs a role");
+  co_await catalogue_.ready(Deadline::after(kServersStart));
   co_return tools_json(*catalogue_.current());
 }
 
 DeskAnswer AppDesk::explain(Person person, std::string call_json) {
   if (auto allowed = calls::may_read(person); !allowed) co_return fail(allowed.error());
+  co_await catalogue_.ready(Deadline::after(kServersStart));
   auto asked = json::Document::parse(std::move(call_json));
   if (!asked) co_return fail(asked.error());
   const auto member = [&](std::string_view name) {
@@ -173,7 +177,7 @@ DeskAnswer AppDesk::call(Person person, std::string server, std::string tool, st
 
 DeskAnswer AppDesk::trust_review(Person person, std::string server, std::string tool) {
   if (auto allowed = calls::may_read(person); !allowed) co_return fail(allowed.error());
-  co_await catalogue_.ready(Deadline::after(std::chrono::seconds(20)));
+  co_await catalogue_.ready(Deadline::after(kServersStart));
   co_return review(*catalogue_.current(), servers_, server, tool).json;
 }
 

@@ -18,12 +18,9 @@ std::vector<std::string> doubts(const Contract& contract, const EffectView& view
   if (view.effective.repeat == Repeat::safe && !reads) {
     if (declared.idempotent == false)
       out.emplace_back("the contract says that repeating is safe, and the server declares it not idempotent");
-    if (view.effective.destructive)
+    if (view.effective.destructive && !contract.terms.destructive)  // said outright, the reader warns already
       out.emplace_back("it is destructive and repeating it is said to be safe: a lost answer is sent again");
   }
-  if (contract.terms.category && !reads && contract.scope.empty())
-    out.emplace_back(
-        "it writes and has no `scope`: while one of its outcomes is unknown, every write of the server has to ask");
   return out;
 }
 

@@ -10,8 +10,8 @@
 
 namespace sallyport::trust {
 
-// Sentences without the tool's name, each a whole thought; empty: nothing to say. `view` is the tool's effective
-// effect.
+// Sentences without the tool's name, each a whole thought, beside what the reader of the file warns of. `view` is the
+// tool's effective effect.
 [[nodiscard]] std::vector<std::string> doubts(const Contract& contract, const EffectView& view);
 
 }  // namespace sallyport::trust

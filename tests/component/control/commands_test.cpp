@@ -200,7 +200,7 @@ TEST_F(Commands, TrustDiffReportsInMarkdownThatTextsCannotBreak) {
       "# Tools of `s`\n\nServer: `/bin/s`\n\n"
       "## `t`: changed\n\n- Found: odd\n- `/description`\n  - accepted: `\"a\"`\n  - now: ``` \"a `b` ``c``\" ```\n"
       "- `/x`\n  - accepted: absent\n  - now: `1`\n\n"
-      "## `new`: new\n\n- Never accepted; digest `sha256:cc`\n\n");
+      "## `new`: new\n\n- Never accepted; digest `sha256:cc`\n");
 }
 
 TEST_F(Commands, LiftFindsTheStopByWhatItStops) {

@@ -323,12 +323,11 @@ TEST_F(CheckConfig, RefusesEveryMisspeltMemberWithASuggestion) {
 
 // Said by `check` alone: a start would only repeat it.
 TEST_F(CheckConfig, NamesContractsThatDeserveASecondLook) {
-  files_.files["/c/trust.jsonc"] = R"({ "servers": { "files": { "tools": {
-    "read_file": { "effect": "file" } } },
-  "orders": { "tools": { "create_order": { "effect": "record", "repeat": "safe", "scope": "x" } } } } })";
+  files_.files["/c/trust.jsonc"] = R"({ "servers": { "orders": { "tools": {
+    "create_*": { "effect": "record", "repeat": "safe", "scope": "x" } } } } })";
   const std::string all = text(load(true));
-  EXPECT_NE(all.find("trust.jsonc:2:5: `read_file`: it writes and has no `scope`"), std::string::npos) << all;
-  EXPECT_NE(all.find("`create_order`: it is destructive and repeating it is said to be safe"), std::string::npos)
+  EXPECT_NE(all.find("trust.jsonc:2:5: warning: `create_order`: it is destructive and repeating it is said to be safe"),
+            std::string::npos)
       << all;
   EXPECT_EQ(text(load()).find("a lost answer is sent again"), std::string::npos);
 }

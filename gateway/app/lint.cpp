@@ -27,19 +27,7 @@ std::string name_of(json::Value tool) {
   return name && name.is_string() ? name.string() : std::string();
 }
 
-std::string step(std::string_view name) {
-  std::string out = "/";
-  for (const char c : name) {
-    if (c == '~') {
-      out += "~0";
-    } else if (c == '/') {
-      out += "~1";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
+std::string step(std::string_view name) { return "/" + pointer_step(name); }
 
 // Findings of one tool.
 class ToolLint {
@@ -257,7 +245,7 @@ LintFindings lint_result(json::Value tool, json::Value result) {
   if (!content) {
     add({}, "the outputSchema promises `structuredContent`, and the result has none");
   } else if (const auto mark = content.ambiguity()) {
-    add(mark->pointer, "the result has members or numbers that cannot be told apart");
+    add(mark->pointer.substr(content.pointer().size()), "the result has members or numbers that cannot be told apart");
   } else {
     for (const schema::SchemaFault& fault : schema->validate(content).faults) add(fault.instance, fault.message);
   }

@@ -1,6 +1,8 @@
 // Steps 12 and 13: what the answer proves, the receipt that says so, and the words for the client.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "gateway/base/log.hpp"
 #include "gateway/calls/budgets.hpp"
 #include "gateway/calls/calls.hpp"
@@ -95,12 +97,16 @@ Finding judge_answer(const Call& call, const ServerAnswer& answer) {
 // Faults of a result that must not pass as good: nullopt, or why it is withheld; `warning`: passed on, marked.
 std::optional<std::string> judge_result(const Call& call, const ServerAnswer& answer, std::string& warning) {
   if (answer.kind != ServerAnswer::Kind::result) return std::nullopt;
-  if (const auto mark = answer.result.ambiguity())
-    return fmt::format("it has members or numbers that cannot be told apart at `{}`", mark->pointer);
+  if (const auto mark = answer.result.ambiguity()) {
+    const std::string place = mark->pointer.substr(std::min(answer.result.pointer().size(), mark->pointer.size()));
+    return fmt::format("it has members or numbers that cannot be told apart at `{}`",
+                       visible(schema::nearest_place(place)));
+  }
   const Tool& tool = *call.judged.tool;
   if (!tool.output || is_error_result(answer)) return std::nullopt;
   const auto mode = tool.output_mode;
-  if (mode == trust::Output::off) return std::nullopt;
+  // What may become evidence is judged whatever the mode.
+  if (mode == trust::Output::off && !call.evidence_revision) return std::nullopt;
   const json::Value content = answer.result.find("structuredContent");
   std::string fault;
   if (!content) {
@@ -109,7 +115,7 @@ std::optional<std::string> judge_result(const Call& call, const ServerAnswer& an
              !verdict.valid) {
     fault = verdict.faults.empty()
                 ? "it does not fit the outputSchema"
-                : fmt::format("at `{}`: {}", verdict.faults.front().instance, verdict.faults.front().message);
+                : fmt::format("at `{}`: {}", visible(verdict.faults.front().instance), verdict.faults.front().message);
   }
   if (fault.empty()) return std::nullopt;
   if (mode == trust::Output::enforce) return fault;

@@ -31,7 +31,8 @@ std::string words(json::Ambiguity what) {
 }
 
 void refuse_ambiguous(Call& call, const json::Value::Mark& mark, std::size_t frame) {
-  const std::string pointer = mark.pointer.substr(std::min(frame, mark.pointer.size()));  // relative to the arguments
+  // Relative to the arguments.
+  const std::string pointer = schema::nearest_place(mark.pointer.substr(std::min(frame, mark.pointer.size())));
   Refusal refusal;
   refusal.code = ReasonCode::arguments_invalid;
   refusal.sentence = fmt::format("The arguments cannot be judged: at `{}` {}.", visible(pointer), words(mark.what));
@@ -56,7 +57,8 @@ void check_arguments(Call& call, const Context&) {
   }
   Refusal refusal;
   refusal.code = verdict.limit_reached ? ReasonCode::limit_reached : ReasonCode::arguments_invalid;
-  refusal.sentence = fmt::format("The arguments of `{}` are not valid:", judged.tool->ref.tool);
+  refusal.sentence = fmt::format("The arguments of `{}` {}:", judged.tool->ref.tool,
+                                 verdict.limit_reached ? "cannot be judged" : "are not valid");
   std::size_t named = 0;
   for (const schema::SchemaFault& fault : verdict.faults) {
     refusal.reasons.push_back(Reason{refusal.code, fault.message, {}, fault.instance, true});

@@ -75,24 +75,27 @@ constexpr std::size_t kMaxSlip = 64;  // names longer than this are not compared
 // Edit distance with swaps of neighbours (optimal string alignment); anything above `most` may be returned as most + 1.
 std::size_t distance(std::string_view a, std::string_view b, std::size_t most) {
   if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) > most) return most + 1;
-  using Row = std::array<std::size_t, kMaxSlip + 1>;
-  Row before{};
-  Row above{};
-  Row row{};
-  for (std::size_t j = 0; j <= b.size(); ++j) above[j] = j;
+  // Only what lies within `most` of the diagonal can end below it.
+  using Row = std::array<std::size_t, kMaxSlip + 2>;
+  std::array<Row, 3> rows;
+  for (std::size_t j = 0; j <= b.size() + 1; ++j) rows[0][j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    row[0] = i;
-    std::size_t least = row[0];
-    for (std::size_t j = 1; j <= b.size(); ++j) {
+    Row& row = rows[i % 3];
+    const Row& above = rows[(i + 2) % 3];
+    const Row& before = rows[(i + 1) % 3];
+    const std::size_t low = i > most ? i - most : 1;
+    const std::size_t high = std::min(b.size(), i + most);
+    row[low - 1] = low == 1 ? i : most + 1;
+    std::size_t least = row[low - 1];
+    for (std::size_t j = low; j <= high; ++j) {
       row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
       least = std::min(least, row[j]);
     }
     if (least > most) return most + 1;
-    before = above;
-    above = row;
+    row[high + 1] = most + 1;
   }
-  return above[b.size()];
+  return rows[a.size() % 3][b.size()];
 }
 
 }  // namespace

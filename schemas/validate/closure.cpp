@@ -23,9 +23,8 @@ void Compiler::append_targets(const Instruction& instruction, bool dynamic, std:
     case Op::dynamic_ref: {
       const DynamicPart& part = program_->dynamics[instruction.range.begin];
       out.push_back(part.target);
-      for (const DynamicTarget& target : program_->dynamic_targets) {
-        if (dynamic && target.name == part.name) out.push_back(target.sub);
-      }
+      if (!dynamic) return;
+      for (const DynamicTarget& target : program_->targets_of(part.name)) out.push_back(target.sub);
       return;
     }
     case Op::all_of:

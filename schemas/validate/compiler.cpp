@@ -59,27 +59,23 @@ Status Compiler::drain() {
 
 // Every resource that could be met on the way may answer a dynamic reference.
 Status Compiler::compile_dynamic_targets() {
+  auto& targets = program_->dynamic_targets;
   for (std::size_t done = 0; done < resources_.all().size(); ++done) {
-    for (const auto& [name, number] : std::map(dynamic_names_)) {
-      const Resource& resource = resources_.all()[done];
-      json::Value node;
-      if (name == kRecursive) {
-        if (resource.recursive_anchor) node = resource.root;
-      } else if (const auto anchor = resource.anchors.find(name);
-                 anchor != resource.anchors.end() && anchor->second.dynamic) {
-        node = anchor->second.node;
-      }
-      if (!node) continue;
-      program_->dynamic_targets.push_back({static_cast<std::uint32_t>(done), number, sub_of(node)});
-      const auto names = dynamic_names_.size();
-      if (auto drained = drain(); !drained) return drained;
-      if (dynamic_names_.size() != names) {  // a new name concerns the resources before, too
-        program_->dynamic_targets.clear();
-        done = static_cast<std::size_t>(-1);
-        break;
-      }
+    const Resource& resource = resources_.all()[done];
+    const auto number = static_cast<std::uint32_t>(done);
+    if (resource.recursive_anchor) targets.push_back({number, dynamic_name(kRecursive), sub_of(resource.root)});
+    for (const auto& [name, anchor] : resource.anchors) {
+      const auto known = anchor.dynamic ? dynamic_names_.find(name) : dynamic_names_.end();
+      if (known != dynamic_names_.end()) targets.push_back({number, known->second, sub_of(anchor.node)});
+    }
+    const auto names = dynamic_names_.size();
+    if (auto drained = drain(); !drained) return drained;
+    if (dynamic_names_.size() != names) {  // a new name concerns the resources before, too
+      targets.clear();
+      done = static_cast<std::size_t>(-1);
     }
   }
+  std::ranges::sort(targets, {}, [](const DynamicTarget& target) { return std::pair(target.name, target.resource); });
   return {};
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "schemas/validate/ecma_sets.hpp"
@@ -11,7 +12,8 @@ namespace sallyport::schema {
 namespace {
 
 constexpr char32_t kEnd = 0xFFFFFFFF;
-constexpr std::uint32_t kMostRepeats = 65'535;  // PCRE2's bound
+constexpr std::uint32_t kMostRepeats = 65'535;                  // PCRE2's bound
+constexpr auto kFar = std::numeric_limits<std::size_t>::max();  // a reference compares as much as its group holds
 
 bool is_digit(char32_t c) { return c >= '0' && c <= '9'; }
 bool is_letter(char32_t c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -32,12 +34,12 @@ class Translator {
  public:
   Translator(std::string_view text, bool dot_all) : text_(text), dot_all_(dot_all) {}
 
-  Result<std::string> run() {
+  Result<Translated> run() {
     count_groups();
     while (!error_ && at_ < text_.size()) term();
     if (!error_ && open_ != 0) error("a group is not closed with `)`");
     if (error_) return fail(ErrorCode::invalid, std::move(*error_));
-    return std::move(out_);
+    return Translated{std::move(out_), reach_};
   }
 
  private:
@@ -165,12 +167,15 @@ class Translator {
     if (std::max(low, high) > kMostRepeats) return error("more than 65535 repeats");
     const auto text = text_.substr(at_, end + 1 - at_);
     at_ = end + 1;
+    reach_ = std::max(reach_, static_cast<std::size_t>(low) * 4);  // bytes of a code point
     quantifier(text);
   }
 
   void group() {
     ++at_;
     ++open_;
+    if (text_.substr(at_).starts_with("?<=") || text_.substr(at_).starts_with("?<!"))
+      reach_ = std::max(reach_, text_.size() * 4);  // goes back as far as it is long
     if (peek() == '*') return error("nothing to repeat after `(`");
     if (!take("?")) return emit("(", Last::nothing);
     for (const std::string_view kind : {":", "=", "!", "<=", "<!"}) {
@@ -209,6 +214,7 @@ class Translator {
   }
 
   void named_reference() {
+    reach_ = kFar;
     ++at_;
     const auto end = text_.find('>', at_);
     if (!take("<") || end == text_.npos || !is_name(text_.substr(at_, end - at_))) {
@@ -219,6 +225,7 @@ class Translator {
   }
 
   void numbered_reference() {
+    reach_ = kFar;
     std::uint64_t number = 0;
     while (is_digit(peek())) number = std::min<std::uint64_t>(number * 10 + (next() - '0'), 1'000'000);
     if (number > groups_) return error(fmt::format("`\\{}` refers to a group that does not exist", number));
@@ -376,6 +383,11 @@ class Translator {
       const bool range = peek() == '-' && peek(1) != ']' && peek(1) != kEnd;
       if (low.code == kEnd) {
         set += set_in_class(low);
+        if (!range) continue;
+        // `[\d-a-z]`: no range begins at a set, so the dash and what follows it stand for themselves.
+        ++at_;
+        const Escaped after = class_atom();
+        set += R"(\-)" + (after.code == kEnd ? set_in_class(after) : literal(after.code));
         continue;
       }
       set += literal(low.code);
@@ -404,11 +416,12 @@ class Translator {
   Last last_ = Last::nothing;
   std::size_t open_ = 0;
   std::size_t groups_ = 0;
+  std::size_t reach_ = 0;
   bool names_ = false;
 };
 
 }  // namespace
 
-Result<std::string> ecma_to_pcre2(std::string_view pattern, bool dot_all) { return Translator(pattern, dot_all).run(); }
+Result<Translated> ecma_to_pcre2(std::string_view pattern, bool dot_all) { return Translator(pattern, dot_all).run(); }
 
 }  // namespace sallyport::schema

@@ -28,6 +28,9 @@ std::uint8_t type_bit(json::Kind kind) {
   return 0;
 }
 
+constexpr std::uint64_t kNamedForms = 20;      // in what is said of `oneOf`
+constexpr std::uint64_t kContainerSteps = 16;  // to compare two arrays or objects, however small
+
 }  // namespace
 
 bool Evaluator::quick(json::Value instance) { return enter(program_.root, instance) && stop_ == Stop::none; }
@@ -41,7 +44,8 @@ bool Evaluator::collect(json::Value instance) {
 
 bool Evaluator::fault(const Sub& sub, Keyword keyword, json::Value at, std::string_view text, std::uint64_t a,
                       std::uint64_t b) {
-  if (sink_ == nullptr) return false;
+  // After a stop nothing more is known, so nothing more is said.
+  if (sink_ == nullptr || stop_ != Stop::none) return false;
   if (sink_->size() < kMaxFaults) sink_->push_back({id_of(sub), keyword, at, std::string(text), {}, a, b});
   return true;
 }
@@ -167,11 +171,11 @@ bool Evaluator::instruction(const Sub& sub, const Instruction& each, json::Value
 // The outermost resource on the way that has a dynamic anchor of that name.
 bool Evaluator::dynamic_ref(const DynamicPart& part, json::Value value, Marks* marks) {
   SubId target = part.target;
+  const auto candidates = program_.targets_of(part.name);
   for (const Scope* scope = scope_; scope != nullptr; scope = scope->outer) {
-    for (const DynamicTarget& candidate : program_.dynamic_targets) {
-      if (candidate.resource == scope->resource && candidate.name == part.name) target = candidate.sub;
-    }
-    if (!step(1 + program_.dynamic_targets.size() / 8)) return false;
+    if (!step()) return false;
+    const auto found = std::ranges::lower_bound(candidates, scope->resource, {}, &DynamicTarget::resource);
+    if (found != candidates.end() && found->resource == scope->resource) target = found->sub;
   }
   return eval(target, value, marks);
 }
@@ -214,8 +218,9 @@ std::uint64_t Evaluator::branches(const Instruction& each, json::Value value, Ma
     } else if (!silent(sub, value, nullptr)) {
       continue;
     }
-    if (collecting_) matched += fmt::format("{}{}", count == 0 ? "" : ", ", place);
-    if (++count == enough) break;
+    ++count;
+    if (collecting_ && count <= kNamedForms) matched += fmt::format("{}{}", count == 1 ? "" : ", ", place);
+    if (count == enough) break;
   }
   return count;
 }
@@ -236,27 +241,35 @@ bool Evaluator::one_of(const Sub& sub, const Instruction& each, json::Value valu
   if (count == 0) {
     closest_branch(sub, each, value);
   } else {
+    if (count > kNamedForms) matched += fmt::format(" and {} more", count - kNamedForms);
     fault(sub, Keyword::one_of, value, matched, 0, each.range.count);
   }
   return false;
 }
 
+bool Evaluator::only_value(SubId id) const {
+  const json::Value node = program_.subs[id].node;
+  return node.is_object() && node.find("enum").size() == 1;
+}
+
 // A lower number is closer: the wrong type of the whole value or a wrong discriminator says that another branch was
-// meant.
+// meant, however much is missing of this one (a sink holds few faults, so each rank outweighs all of those below it).
 std::uint32_t Evaluator::closeness(const Sink& faults, json::Value at) const {
   std::uint32_t score = 0;
   for (const RawFault& fault : faults) {
     const bool here = fault.at.index() == at.index();
     switch (fault.keyword) {
       case Keyword::type:
-        score += here ? 1000 : 20;
+        score += here ? 100'000 : 20;
         break;
       case Keyword::const_:
+        score += here ? 20'000 : 1'000;
+        break;
       case Keyword::enum_:
-        score += here ? 300 : 100;
+        score += here ? 20'000 : only_value(fault.sub) ? 1'000 : 100;
         break;
       case Keyword::false_schema:
-        score += here ? 2000 : 10;
+        score += here ? 200'000 : 10;
         break;
       case Keyword::required:
       case Keyword::additional_properties:
@@ -280,6 +293,7 @@ void Evaluator::closest_branch(const Sub& sub, const Instruction& each, json::Va
     ++place;
     Sink faults;
     branch(id, value, nullptr, faults);
+    if (stop_ != Stop::none) return;
     const std::uint32_t score = closeness(faults, value);
     if (best_place != 0 && score >= best) continue;
     best = score;
@@ -309,7 +323,8 @@ bool Evaluator::enumeration(const EnumPart& part, json::Value value) {
     return step(1 + text.view().size() / 64) && std::ranges::binary_search(words, text.view(), ByLength());
   }
   for (const json::Value other : Program::slice(program_.values, part.others)) {
-    if (!step(1 + std::min(value.raw().size(), other.raw().size()) / 32)) return false;
+    const std::size_t bytes = std::min(value.raw().size(), other.raw().size());
+    if (!step(bytes / 32 + (other.kind() == value.kind() && value.size() > 0 ? kContainerSteps : 1))) return false;
     if (same(other, value)) return true;
   }
   return false;

@@ -28,6 +28,14 @@ class Marks {
     if (place < 64) return (low_ >> place & 1U) != 0;
     return place / 64 <= high_.size() && (high_[place / 64 - 1] >> (place % 64) & 1U) != 0;
   }
+  // Whether all of the first `count` places are set.
+  [[nodiscard]] bool all_below(std::size_t count) const {
+    if (count < 64) return (low_ & ((std::uint64_t{1} << count) - 1)) == (std::uint64_t{1} << count) - 1;
+    for (std::size_t place = 0; place < count; ++place) {
+      if (!test(place)) return false;
+    }
+    return true;
+  }
   void add(const Marks& other) {
     all_ |= other.all_;
     set_prefix(other.prefix_);
@@ -110,7 +118,7 @@ class Evaluator {
   bool object(const Sub& sub, const ObjectPart& part, json::Value value, Marks* marks);
   bool member(const Sub& sub, const ObjectPart& part, json::Value value, std::string_view name, SubId known,
               bool& covered);
-  bool required(const Sub& sub, const ObjectPart& part, json::Value value, std::uint64_t seen);
+  bool required(const Sub& sub, const ObjectPart& part, json::Value value, const Marks& seen);
   bool dependents(const Sub& sub, const ObjectPart& part, json::Value value, Marks* marks);
   bool property_name(const Sub& sub, const ObjectPart& part, const json::Member& member, std::string_view name);
   bool unevaluated_items(const Sub& sub, json::Value value, const Marks& marks);
@@ -132,6 +140,7 @@ class Evaluator {
   bool fault(const Sub& sub, Keyword keyword, json::Value at, std::string_view text = {}, std::uint64_t a = 0,
              std::uint64_t b = 0);
   [[nodiscard]] SubId id_of(const Sub& sub) const { return static_cast<SubId>(&sub - program_.subs.data()); }
+  [[nodiscard]] bool only_value(SubId id) const;  // an `enum` of one value is a `const`
   [[nodiscard]] std::uint32_t closeness(const Sink& faults, json::Value at) const;
 
   const Program& program_;

@@ -8,7 +8,6 @@ namespace sallyport::schema {
 namespace {
 
 constexpr std::size_t kFewNames = 8;
-constexpr std::uint32_t kBits = 64;
 
 // Most names differ in length or in their first byte; only the rest is worth a call.
 bool equal(std::string_view a, std::string_view b) {
@@ -46,13 +45,13 @@ bool Evaluator::object(const Sub& sub, const ObjectPart& part, json::Value value
     if (!fault(sub, Keyword::max_properties, value, {}, size)) return false;
   }
   const auto names = Program::slice(program_.names, part.names);
-  std::uint64_t seen = 0;
+  Marks seen;  // places in `required`
   std::size_t place = 0;
   for (const json::Member each : value.members()) {
     const NameText name(each.key);
     if (!step(1 + name.view().size() / 64)) return false;
     const Name* known = find_name(names, name.view());
-    if (known != nullptr && known->required < kBits) seen |= std::uint64_t{1} << known->required;
+    if (known != nullptr && known->required != kNone) seen.set(known->required);
     bool covered = false;
     if (!member(sub, part, each.value, name.view(), known == nullptr ? kNone : known->sub, covered)) ok = false;
     if (part.property_names != kNone && !property_name(sub, part, each, name.view())) ok = false;
@@ -86,16 +85,12 @@ bool Evaluator::member(const Sub& sub, const ObjectPart& part, json::Value value
   return false;
 }
 
-bool Evaluator::required(const Sub& sub, const ObjectPart& part, json::Value value, std::uint64_t seen) {
-  const std::uint64_t wanted = part.required >= kBits ? kUnbounded : (std::uint64_t{1} << part.required) - 1;
-  if (part.required <= kBits && seen == wanted) return true;
+bool Evaluator::required(const Sub& sub, const ObjectPart& part, json::Value value, const Marks& seen) {
+  if (seen.all_below(part.required)) return true;
   bool ok = true;
   for (const Name& name : Program::slice(program_.names, part.names)) {
-    if (name.required == kNone || (name.required < kBits && (seen >> name.required & 1U) != 0)) continue;
-    if (name.required >= kBits) {
-      if (!step(1 + value.size() / 8)) return false;
-      if (value.find(name.text)) continue;
-    }
+    if (name.required == kNone || seen.test(name.required)) continue;
+    if (!step()) return false;
     ok = false;
     if (!fault(sub, Keyword::required, value, name.text)) return false;
   }
@@ -115,8 +110,9 @@ bool Evaluator::dependents(const Sub& sub, const ObjectPart& part, json::Value v
       if (!step(1 + value.size() / 8)) return false;
       if (value.find(name)) continue;
       ok = false;
+      const bool room = sink_ != nullptr && sink_->size() < kMaxFaults;
       if (!fault(sub, dependent.keyword, value, name)) return false;
-      if (sink_ != nullptr && !sink_->empty()) sink_->back().other = dependent.name;
+      if (room) sink_->back().other = dependent.name;
     }
   }
   return ok;

@@ -46,7 +46,8 @@ std::uint64_t scalar_hash(json::Value value) {
     case json::Kind::boolean:
       return kSeed * (kind + (value.boolean() ? 16 : 0));
     case json::Kind::number: {
-      const double real = value.real() == 0 ? 0.0 : value.real();  // one zero
+      const double exact = value.real();
+      const double real = exact == 0 ? 0.0 : exact;  // one zero
       return mix(kSeed * kind, {reinterpret_cast<const char*>(&real), sizeof(real)});
     }
     case json::Kind::string:
@@ -73,10 +74,14 @@ bool Evaluator::number(const Sub& sub, const NumberPart& part, json::Value value
     stop(Stop::number);
     return false;
   }
-  // Long division of long numbers is work.
+  // Long division is work: in proportion to the number's length, and to the square of the divisor's.
   constexpr std::size_t kLong = 18;
-  if (part.multiple_of != kNone && value.number().size() > kLong) {
-    if (!step(value.number().size() + program_.decimals[part.multiple_of].digits() * 2)) return false;
+  constexpr std::size_t kLongDivision = 500;
+  if (part.multiple_of != kNone) {
+    const std::size_t divisor = program_.decimals[part.multiple_of].digits();
+    const std::size_t work = (value.number().size() > kLong ? value.number().size() : 0) +
+                             (divisor > kLong ? kLongDivision + divisor * divisor / 32 : 0);
+    if (work != 0 && !step(work)) return false;
   }
   Exact exact(value);
   bool ok = true;
@@ -95,10 +100,13 @@ bool Evaluator::number(const Sub& sub, const NumberPart& part, json::Value value
 }
 
 bool Evaluator::matches(std::uint32_t pattern, std::string_view text, json::Value at) {
+  const std::uint64_t before = steps_;
   const auto outcome = matcher_.match(program_.patterns[pattern], text, steps_, program_.steps);
   if (outcome == Matcher::Outcome::limit) {
+    // Whoever took the most of the steps is the reason: this pattern, or all that came before it.
+    const bool all_used = steps_ > program_.steps;
     stop_at_ = at;
-    stop(Stop::pattern);
+    stop(all_used && before > program_.steps / 2 ? Stop::steps : Stop::pattern);
   }
   return outcome == Matcher::Outcome::match;
 }
@@ -221,7 +229,8 @@ bool Evaluator::unique(const Sub& sub, json::Value value) {
       hashed, [](const Hashed& a, const Hashed& b) { return a.hash != b.hash ? a.hash < b.hash : a.place < b.place; });
   for (std::size_t i = 0; i < hashed.size(); ++i) {
     for (std::size_t j = i + 1; j < hashed.size() && hashed[j].hash == hashed[i].hash; ++j) {
-      if (!step(1 + hashed[i].element.raw().size() / 32)) return false;
+      // Equal hashes are mostly equal values, and one equal pair ends it: only made ones pay often.
+      if (!step(16 + hashed[i].element.raw().size() / 4)) return false;
       if (!same(hashed[i].element, hashed[j].element)) continue;
       fault(sub, Keyword::unique_items, hashed[j].element, {}, hashed[i].place, hashed[j].place);
       return false;

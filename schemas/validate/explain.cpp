@@ -92,16 +92,30 @@ Explainer::Explainer(const Program& program, json::Value instance, std::span<con
   for (const auto& pointer : redact) folded_.push_back(fold(pointer).value_or(pointer));
 }
 
-std::string Explainer::instance_pointer(json::Value value) const { return value.pointer().substr(prefix_); }
-
-// A lookalike of a hidden name holds what the name would have held.
-std::optional<std::string> Explainer::hidden_place(const std::string& pointer) const {
-  if (redact_.empty()) return std::nullopt;
-  const std::string folded = fold(pointer).value_or(pointer);
-  for (std::size_t i = 0; i < redact_.size(); ++i) {
-    if (under(pointer, redact_[i]) || under(folded, folded_[i])) return redact_[i];
+// A lookalike of a hidden name holds what the name would have held; and text where an object with a hidden member
+// should stand is often that object, written as a string.
+Explainer::Place Explainer::place_of(json::Value value) const {
+  Place place;
+  const std::string pointer = value.pointer().substr(prefix_);
+  place.shown = nearest_place(pointer);
+  place.long_ = place.shown.size() != pointer.size();
+  if (redact_.empty()) return place;
+  if (place.long_) {  // names as long as that are not looked into
+    place.secret = place.within = true;
+    return place;
   }
-  return std::nullopt;
+  const std::string folded = fold(pointer).value_or(pointer);
+  const bool scalar = !value.is_object() && !value.is_array();
+  for (std::size_t i = 0; i < redact_.size(); ++i) {
+    if (under(pointer, redact_[i]) || under(folded, folded_[i])) {
+      place.secret = true;
+      place.within = redact_[i].size() < pointer.size();
+      place.shown = redact_[i];
+      return place;
+    }
+    place.secret = place.secret || (scalar && (under(redact_[i], pointer) || under(folded_[i], folded)));
+  }
+  return place;
 }
 
 std::string Explainer::schema_pointer(SubId id, Keyword keyword) const {
@@ -112,6 +126,7 @@ std::string Explainer::schema_pointer(SubId id, Keyword keyword) const {
     if (!(keyword == Keyword::id && resource.dialect == Dialect::draft4))
       pointer += "/" + pointer_step(to_string(keyword));
   }
+  pointer = nearest_place(pointer);
   if (sub.node.document() == program_.documents.front().get()) return pointer;
   return program_.resources[sub.resource].uri + "#" + pointer;
 }
@@ -122,7 +137,7 @@ json::Value Explainer::stated(const RawFault& fault, Keyword keyword) const {
 }
 
 std::string Explainer::came(json::Value value) const {
-  if (hidden_place(instance_pointer(value))) return fmt::format("{} (hidden)", article(value.kind()));
+  if (place_.secret) return fmt::format("{} (hidden)", article(value.kind()));
   switch (value.kind()) {
     case json::Kind::null:
       return "null";
@@ -135,24 +150,21 @@ std::string Explainer::came(json::Value value) const {
   }
 }
 
-SchemaFault Explainer::explain(const RawFault& fault) const {
+SchemaFault Explainer::explain(const RawFault& fault) {
   SchemaFault out;
-  const std::string pointer = instance_pointer(fault.at);
-  const auto hidden = hidden_place(pointer);
-  out.instance = hidden.value_or(pointer);
+  place_ = place_of(fault.at);
+  out.instance = place_.shown;
   out.keyword = to_string(fault.keyword);
   out.schema = schema_pointer(fault.sub, fault.keyword);
   out.message = message(fault);
+  if (place_.long_) out.message += " (somewhere inside: the pointer to it is too long to write)";
   return out;
 }
 
-SchemaFault Explainer::limit(const Evaluator& stopped) const {
+SchemaFault Explainer::limit(const Evaluator& stopped) {
   SchemaFault out;
   out.keyword = to_string(Keyword::limit);
-  if (stopped.stopped_at()) {
-    const std::string pointer = instance_pointer(stopped.stopped_at());
-    out.instance = hidden_place(pointer).value_or(pointer);
-  }
+  if (stopped.stopped_at()) out.instance = place_of(stopped.stopped_at()).shown;
   switch (stopped.stopped()) {
     case Evaluator::Stop::depth:
       out.message =
@@ -238,7 +250,7 @@ std::string Explainer::value_message(const RawFault& fault) const {
 std::string Explainer::enum_message(const RawFault& fault) const {
   const json::Value limit = stated(fault, Keyword::enum_);
   std::string out = fmt::format("expected one of {}, got {}", list(limit), came(fault.at));
-  if (!fault.at.is_string() || limit.size() > kKnownNames || hidden_place(instance_pointer(fault.at))) return out;
+  if (!fault.at.is_string() || limit.size() > kKnownNames || place_.secret) return out;
   std::vector<std::string> known;
   for (const json::Value value : limit.elements()) {
     if (value.is_string()) known.push_back(value.string());
@@ -250,7 +262,7 @@ std::string Explainer::enum_message(const RawFault& fault) const {
 }
 
 std::string Explainer::size_message(const RawFault& fault) const {
-  const std::string length = hidden_place(instance_pointer(fault.at)) ? "" : fmt::format(", got {}", fault.a);
+  const std::string length = place_.secret ? "" : fmt::format(", got {}", fault.a);
   const json::Value limit = stated(fault, fault.keyword);
   const std::string expected = limit ? cut(limit.raw()) : std::string();
   switch (fault.keyword) {
@@ -259,13 +271,13 @@ std::string Explainer::size_message(const RawFault& fault) const {
     case Keyword::max_length:
       return fmt::format("expected at most {}{}", plural(expected, "character"), length);
     case Keyword::min_items:
-      return fmt::format("expected at least {}, got {}", plural(expected, "element"), fault.a);
+      return fmt::format("expected at least {}{}", plural(expected, "element"), length);
     case Keyword::max_items:
-      return fmt::format("expected at most {}, got {}", plural(expected, "element"), fault.a);
+      return fmt::format("expected at most {}{}", plural(expected, "element"), length);
     case Keyword::min_properties:
-      return fmt::format("expected at least {}, got {}", plural(expected, "member"), fault.a);
+      return fmt::format("expected at least {}{}", plural(expected, "member"), length);
     case Keyword::max_properties:
-      return fmt::format("expected at most {}, got {}", plural(expected, "member"), fault.a);
+      return fmt::format("expected at most {}{}", plural(expected, "member"), length);
     case Keyword::unique_items:
       return fmt::format("expected different elements, but {} and {} (counting from 0) are equal", fault.a, fault.b);
     case Keyword::contains:
@@ -306,7 +318,7 @@ std::string Explainer::branch_message(const RawFault& fault) const {
 std::vector<std::string> Explainer::declared(const RawFault& fault) const {
   std::vector<std::string> names;
   const auto add = [&](std::string_view name) {
-    if (names.size() < kKnownNames && std::ranges::find(names, name) == names.end()) names.emplace_back(name);
+    if (names.size() < kKnownNames) names.emplace_back(name);
   };
   const Sub& sub = program_.subs[fault.sub];
   const json::Value properties = stated(fault, Keyword::properties);
@@ -333,9 +345,7 @@ std::string Explainer::required_message(const RawFault& fault) const {
 }
 
 std::string Explainer::unknown_message(const RawFault& fault) const {
-  if (const auto hidden = hidden_place(instance_pointer(fault.at))) {
-    if (hidden->size() < instance_pointer(fault.at).size()) return "a member (hidden) is not allowed here";
-  }
+  if (place_.within) return "a member (hidden) is not allowed here";
   const auto known = declared(fault);
   std::string out = fmt::format("the member `{}` is not allowed", cut(fault.text));
   if (fault.text.size() <= kShown) {
@@ -346,9 +356,7 @@ std::string Explainer::unknown_message(const RawFault& fault) const {
 }
 
 std::string Explainer::member_message(const RawFault& fault) const {
-  const auto hidden = hidden_place(instance_pointer(fault.at));
-  const bool within = hidden && hidden->size() < instance_pointer(fault.at).size();
-  const std::string name = within ? "(hidden)" : cut(fault.text);
+  const std::string name = place_.within ? "(hidden)" : cut(fault.text);
   switch (fault.keyword) {
     case Keyword::required:
       return required_message(fault);

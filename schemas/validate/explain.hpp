@@ -15,8 +15,8 @@ class Explainer {
   // `redact`: pointers, relative to the instance, whose values are not shown.
   Explainer(const Program& program, json::Value instance, std::span<const std::string> redact);
 
-  [[nodiscard]] SchemaFault explain(const RawFault& fault) const;
-  [[nodiscard]] SchemaFault limit(const Evaluator& stopped) const;
+  [[nodiscard]] SchemaFault explain(const RawFault& fault);
+  [[nodiscard]] SchemaFault limit(const Evaluator& stopped);
 
  private:
   [[nodiscard]] std::string message(const RawFault& fault) const;
@@ -28,9 +28,15 @@ class Explainer {
   [[nodiscard]] std::string required_message(const RawFault& fault) const;
   [[nodiscard]] std::string unknown_message(const RawFault& fault) const;
 
+  // Where the fault at hand is, and what of it may be shown.
+  struct Place {
+    std::string shown;    // the pointer to name: that of the redaction, or of what is around a place too long to name
+    bool long_ = false;   // it is shortened
+    bool secret = false;  // its value is not shown
+    bool within = false;  // nor is the name of its last step, which lies inside a redacted value
+  };
+  [[nodiscard]] Place place_of(json::Value value) const;
   [[nodiscard]] std::string came(json::Value value) const;  // what came, hidden where it must be
-  [[nodiscard]] std::optional<std::string> hidden_place(const std::string& pointer) const;
-  [[nodiscard]] std::string instance_pointer(json::Value value) const;
   [[nodiscard]] std::string schema_pointer(SubId sub, Keyword keyword) const;
   [[nodiscard]] json::Value stated(const RawFault& fault, Keyword keyword) const;
   [[nodiscard]] std::vector<std::string> declared(const RawFault& fault) const;
@@ -39,6 +45,7 @@ class Explainer {
   std::size_t prefix_;  // of pointers into the instance's document
   std::vector<std::string> redact_;
   std::vector<std::string> folded_;  // the same, folded
+  Place place_;                      // of the fault that is being explained
 };
 
 }  // namespace sallyport::schema

@@ -9,7 +9,8 @@
 namespace sallyport::schema {
 namespace {
 
-constexpr std::uint32_t kHeapKiB = 8 * 1024;      // backtracking memory of one match
+constexpr std::uint32_t kHeapKiB =
+    32 * 1024;  // backtracking memory of one match: base64 of 400 KB by the usual pattern takes 21 MB
 constexpr std::uint32_t kMatchLimit = 5'000'000;  // backstop; the step count below bites first
 constexpr std::uint32_t kParenthesesDepth = 100;  // of nesting in a pattern
 constexpr std::size_t kScanPerStep = 64;          // bytes that one item of a pattern may run over for one step
@@ -17,13 +18,18 @@ constexpr std::size_t kScanPerStep = 64;          // bytes that one item of a pa
 struct Work {
   std::uint64_t steps;
   std::uint64_t limit;
+  std::size_t reach;
+  std::size_t last = 0;  // position of the item before
 };
 
 // PCRE2 calls this before each item of the pattern, so the bound is on work done: same input, same answer. What an item
-// like `.*` may scan in one go is charged by the length of the rest.
+// like `.*` ran over shows in the position of the next one; what one may run over in vain is charged beforehand.
 int count_work(pcre2_callout_block* block, void* data) {
   auto& work = *static_cast<Work*>(data);
-  work.steps += 1 + (block->subject_length - block->current_position) / kScanPerStep;
+  const std::size_t at = block->current_position;
+  const std::size_t ran = at - std::min(at, work.last);
+  work.last = at;
+  work.steps += 1 + (ran + std::min(work.reach, block->subject_length - at)) / kScanPerStep;
   return work.steps > work.limit ? PCRE2_ERROR_MATCHLIMIT : 0;
 }
 
@@ -48,11 +54,11 @@ Result<Regex> Regex::compile(std::string_view pattern, RegexOptions wanted) {
       kOptions | (wanted.whole ? PCRE2_ANCHORED | PCRE2_ENDANCHORED : 0) | (wanted.dot_all ? PCRE2_DOTALL : 0);
   int error = 0;
   PCRE2_SIZE offset = 0;
-  pcre2_code* code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated->data()), translated->size(), options,
-                                   &error, &offset, context);
+  pcre2_code* code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated->text.data()), translated->text.size(),
+                                   options, &error, &offset, context);
   pcre2_compile_context_free(context);
   if (code == nullptr) return fail(ErrorCode::unsupported, pcre2_message(error));
-  return Regex(code);
+  return Regex(code, translated->reach);
 }
 
 std::size_t Regex::memory() const {
@@ -74,7 +80,7 @@ Matcher::Outcome Matcher::match(const Regex& regex, std::string_view subject, st
     pcre2_set_match_limit(context_.get(), kMatchLimit);
     pcre2_set_heap_limit(context_.get(), kHeapKiB);
   }
-  Work work{steps, limit};
+  Work work{steps, limit, regex.reach_};
   pcre2_set_callout(context_.get(), &count_work, &work);
   const int rc = pcre2_match(regex.code_.get(), reinterpret_cast<PCRE2_SPTR>(subject.data()), subject.size(), 0,
                              PCRE2_NO_UTF_CHECK, data_.get(), context_.get());

@@ -26,8 +26,13 @@ struct RegexOptions {
   bool dot_all = false;  // as the flag `s` of ECMA-262
 };
 
-// The PCRE2 form, or the reason why it is no pattern we can judge.
-[[nodiscard]] Result<std::string> ecma_to_pcre2(std::string_view pattern, bool dot_all = false);
+// A pattern in PCRE2's form.
+struct Translated {
+  std::string text;
+  std::size_t reach = 0;  // bytes that one item may run over and fail, so that no callout tells of it
+};
+// Or the reason why it is no pattern we can judge.
+[[nodiscard]] Result<Translated> ecma_to_pcre2(std::string_view pattern, bool dot_all = false);
 
 // A compiled pattern; immutable, safe to share between threads.
 class Regex {
@@ -41,8 +46,9 @@ class Regex {
   struct Free {
     void operator()(pcre2_real_code_8* code) const;
   };
-  explicit Regex(pcre2_real_code_8* code) : code_(code) {}
+  Regex(pcre2_real_code_8* code, std::size_t reach) : code_(code), reach_(reach) {}
   std::unique_ptr<pcre2_real_code_8, Free> code_;
+  std::size_t reach_;
 };
 
 // Scratch for matching, of one evaluation (one thread). Allocates at the first match.

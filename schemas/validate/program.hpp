@@ -1,6 +1,7 @@
 // The compiled form of a schema: flat arrays that refer to each other by number. For the sources of this folder.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <limits>
@@ -162,7 +163,7 @@ struct Program {
   std::vector<ObjectPart> objects;
   std::vector<EnumPart> enums;
   std::vector<DynamicPart> dynamics;
-  std::vector<DynamicTarget> dynamic_targets;
+  std::vector<DynamicTarget> dynamic_targets;  // by name, then resource
   std::vector<Decimal> decimals;
   std::vector<Regex> patterns;
   std::vector<Name> names;
@@ -178,6 +179,11 @@ struct Program {
   template <class T>
   [[nodiscard]] static std::span<const T> slice(const std::vector<T>& all, Range range) {
     return std::span<const T>(all).subspan(range.begin, range.count);
+  }
+  // The targets of a dynamic anchor's name, by resource.
+  [[nodiscard]] std::span<const DynamicTarget> targets_of(std::uint32_t name) const {
+    const auto found = std::ranges::equal_range(dynamic_targets, name, {}, &DynamicTarget::name);
+    return {found.begin(), found.end()};
   }
   // A view of a string value's text that lives as long as the program.
   std::string_view text(json::Value string) {

@@ -10,6 +10,10 @@
 namespace sallyport::schema {
 namespace {
 
+constexpr std::size_t kMaxUri = 4'096;          // bytes of one resource's URI
+constexpr std::size_t kMaxUriBytes = 4U << 20;  // of all of them: each short `$id` may stand on a long base
+constexpr std::uint32_t kSmallContainer = 16;   // is searched as it is
+
 std::string shown(std::string_view text) {
   std::string out = visible(text.substr(0, 200));
   if (text.size() > 200) out += "…";
@@ -100,6 +104,9 @@ Result<std::uint32_t> Resources::add_document(std::string_view text, std::string
 
 Result<std::uint32_t> Resources::add_resource(json::Value root, std::string uri, const Meta& meta) {
   const auto number = static_cast<std::uint32_t>(resources_.size());
+  uri_bytes_ += uri.size();
+  if (uri_bytes_ > kMaxUriBytes)
+    return fail_at(ErrorCode::limit, root, fmt::format("the URIs of all `$id`s take more than {} bytes", kMaxUriBytes));
   if (!by_uri_.emplace(uri, number).second) {
     return fail_at(ErrorCode::invalid, root, fmt::format("two schemas have the `$id` `{}`", shown(uri)));
   }
@@ -203,6 +210,8 @@ Result<std::uint32_t> Resources::enter_id(json::Value node, json::Value id, std:
     const bool is_root =
         resources_[resource].root.index() == node.index() && resources_[resource].document == document_of(node);
     std::string uri = resolve_uri(resources_[resource].uri, reference);
+    if (uri.size() > kMaxUri)
+      return fail_at(ErrorCode::limit, id, fmt::format("the URI of the `$id` takes more than {} bytes", kMaxUri));
     if (is_root) {
       // The retrieval URI stays a second name of the document.
       if (uri != resources_[resource].uri && !by_uri_.emplace(uri, resource).second) {
@@ -346,6 +355,18 @@ Result<json::Value> Resources::resolve(std::uint32_t from, std::string_view refe
   return anchor->second.node;
 }
 
+json::Value Resources::child(json::Value node, std::string_view step) {
+  if (node.size() <= kSmallContainer) return node.at("/" + pointer_step(step));
+  const auto [at, fresh] = children_.try_emplace({document_of(node), node.index()});
+  if (fresh) {
+    std::size_t place = 0;
+    for (const json::Value element : node.elements()) at->second.emplace(std::to_string(place++), element);
+    for (const auto [key, value] : node.members()) at->second.emplace(key.string(), value);
+  }
+  const auto found = at->second.find(step);
+  return found == at->second.end() ? json::Value() : found->second;
+}
+
 // A pointer may lead into what no keyword makes a schema; its base is that of the nearest schema around it.
 Result<json::Value> Resources::by_pointer(std::uint32_t resource, std::string_view pointer,
                                           std::string_view reference) {
@@ -353,7 +374,7 @@ Result<json::Value> Resources::by_pointer(std::uint32_t resource, std::string_vi
   json::Value node = resources_[resource].root;
   std::uint32_t around = resource;
   for (std::size_t i = 0; steps && node && i < steps->size(); ++i) {
-    node = node.at("/" + pointer_step((*steps)[i]));
+    node = child(node, (*steps)[i]);
     if (node && resource_of(node) != kNoResource) around = resource_of(node);
   }
   if (!steps || !node) return fail(ErrorCode::invalid, fmt::format("`{}` points at nothing", shown(reference)));

@@ -73,6 +73,8 @@ class Resources {
   Status add_anchors(json::Value node, std::uint32_t resource);
   Status add_anchor(json::Value where, std::string name, Anchor anchor, std::uint32_t resource);
   Result<std::uint32_t> load(std::string_view uri, Dialect fallback);
+  // A member or element, looked up by the thousand in a large schema.
+  json::Value child(json::Value node, std::string_view step);
   Result<json::Value> by_pointer(std::uint32_t resource, std::string_view pointer, std::string_view reference);
 
   std::vector<std::unique_ptr<json::Document>>& documents_;
@@ -81,6 +83,9 @@ class Resources {
   std::map<std::string, std::uint32_t, std::less<>> by_uri_;
   std::vector<std::vector<std::uint32_t>> locations_;  // of each document: node index to resource
   std::size_t count_ = 0;
+  std::size_t uri_bytes_ = 0;
+  using Children = std::map<std::string, json::Value, std::less<>>;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Children> children_;  // of large containers: document and node
 };
 
 // `at /properties/a/type: …`, with the URI of a document that is not the first.

@@ -25,6 +25,12 @@ Result<Schema> Schema::compile(json::Value schema, const CompileOptions& options
   return Schema(std::shared_ptr<const Program>(std::move(*program)));
 }
 
+std::string nearest_place(std::string_view pointer) {
+  constexpr std::size_t kLongest = 1'024;
+  if (pointer.size() > kLongest) pointer = pointer.substr(0, pointer.rfind('/', kLongest));
+  return std::string(pointer);
+}
+
 bool Schema::valid(json::Value instance) const { return Evaluator(*program_).quick(instance); }
 
 Verdict Schema::validate(json::Value instance, std::span<const std::string> redact) const {
@@ -33,7 +39,7 @@ Verdict Schema::validate(json::Value instance, std::span<const std::string> reda
   verdict.valid = quick.quick(instance);
   verdict.steps = quick.steps();
   if (verdict.valid) return verdict;
-  const Explainer explainer(*program_, instance, redact);
+  Explainer explainer(*program_, instance, redact);
   const auto reason = quick.stopped();
   if (reason != Evaluator::Stop::none && reason != Evaluator::Stop::lookalike) {
     verdict.limit_reached = true;
@@ -54,8 +60,12 @@ Verdict Schema::validate(json::Value instance, std::span<const std::string> reda
       if (!said) verdict.faults.push_back(std::move(explained));
     }
   }
-  // The quick pass stops early, so only the slow one can meet a bound; what it found so far stands.
-  if (verdict.faults.empty()) verdict.faults.push_back(explainer.limit(slow));
+  // The quick pass ends at the first fault, so only the slow one may meet a bound: what it found so far stands, and
+  // that it did not see all is told.
+  if (slow.stopped() != Evaluator::Stop::none || verdict.faults.empty()) {
+    if (verdict.faults.size() == Evaluator::kMaxFaults) verdict.faults.pop_back();
+    verdict.faults.push_back(explainer.limit(slow));
+  }
   return verdict;
 }
 

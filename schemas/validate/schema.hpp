@@ -46,7 +46,7 @@ struct CompileOptions {
 
 // One thing wrong with an instance.
 struct SchemaFault {
-  std::string instance;  // RFC 6901 pointer into the instance
+  std::string instance;  // RFC 6901 pointer into the instance, by nearest_place()
   std::string keyword;   // "required", …; "lookalike" for promise 10
   std::string schema;    // pointer to the keyword in the schema; with its URI in front if it stands in another document
   std::string message;   // one sentence: what was expected, what came (cut to about 80 characters), what to do
@@ -58,6 +58,10 @@ struct Verdict {
   std::vector<SchemaFault> faults;  // every fault, the first 20
   std::uint64_t steps = 0;
 };
+
+// The pointer itself or, where that takes more than 1,024 bytes (a member's name may be as long as the message), the
+// one to the nearest place around it that does not.
+[[nodiscard]] std::string nearest_place(std::string_view pointer);
 
 // What a schema says of one place in its instances, as far as it says so for every instance: through `properties`,
 // `patternProperties`, `additionalProperties`, `items`, `prefixItems`, `$ref` and `allOf`.

@@ -122,7 +122,30 @@ TEST(Output, AmbiguousResultsAreWithheldWhateverTheMode) {
     const CallView seen = view(rig.call(rig.client(), name, "{}"));
     EXPECT_EQ(seen.code, "RESULT_WITHHELD") << name;
     EXPECT_EQ(seen.outcome, "applied");
+    EXPECT_NE(seen.text.find("`/structuredContent/ID`"), std::string::npos) << seen.text;
   }
+}
+
+TEST(Output, ALongNameOfAServerIsNotRepeated) {
+  const std::string name(100'000, 'n');
+  Rig rig(options(R"({"content":[],"structuredContent":{"id":"a","total":1,")" + name + R"(":{"x":1,"X":2}}})"));
+  const Answer answer = rig.call(rig.client(), "s__put", "{}");
+  EXPECT_EQ(view(answer).code, "RESULT_WITHHELD");
+  EXPECT_LT(answer.result.size(), 5'000U);
+  const std::string arguments = "{\"" + name + R"(":{"x":1,"X":2}})";
+  const Answer refused = rig.call(rig.client(), "s__put", arguments);
+  EXPECT_EQ(view(refused).code, "ARGUMENTS_INVALID");
+  EXPECT_LT(refused.result.size(), 5'000U);
+}
+
+TEST(Output, WhatCouldNotBeJudgedIsNotCalledInvalid) {
+  auto patterns = options(kGood);
+  patterns.servers["s"].tools = {
+      R"({"name":"plain","inputSchema":{"type":"object","properties":{"s":{"pattern":"^(a+)+$"}}}})"};
+  Rig rig(patterns);
+  const CallView seen = view(rig.call(rig.client(), "s__plain", R"({"s":")" + std::string(60, 'a') + "!\"}"));
+  EXPECT_EQ(seen.code, "LIMIT_REACHED");
+  EXPECT_NE(seen.text.find("cannot be judged: `/s`: a pattern"), std::string::npos) << seen.text;
 }
 
 TEST(Output, TheServersWordHoldsWhereAToolsContractSaysNothing) {

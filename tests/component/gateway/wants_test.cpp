@@ -69,6 +69,22 @@ TEST(Evidence, ABadResultAndOneThatBreaksItsSchemaAreNone) {
   }
 }
 
+TEST(Evidence, IsJudgedWhereOtherResultsAreNot) {
+  auto unjudged = options(kRequire);
+  unjudged.trust =
+      R"({"servers":{"s":{"tools":{"check":{"effect":"read","output":"off"},"queue":{"effect":"record","errors":"none"}}}}})";
+  unjudged.servers["s"].tools[0] =
+      R"({"name":"check","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"passed":{"type":"boolean"},"left":{"type":"integer"}}}})";
+  Rig rig(unjudged);
+  const auto client = rig.client();
+  for (const auto& [left, code] : {std::pair{"\"many\"", "EVIDENCE_REQUIRED"}, {"0", ""}}) {
+    const std::string result = std::string(R"({"content":[],"structuredContent":{"passed":true,"left":)") + left + "}}";
+    rig.servers["s"].on_call = [result](Dispatched& call) { call.result(result); };
+    EXPECT_FALSE(view(rig.call(client, "s__check", "{}")).is_error);
+    EXPECT_EQ(view(rig.call(client, "s__queue", "{}")).code, code) << left;
+  }
+}
+
 TEST(Evidence, ACheckDuringAnOpenWriteProvesNothing) {
   Rig rig(options(kRequire));
   rig.servers["s"].on_call = {};

@@ -128,5 +128,33 @@ TEST(Nearest, PrefersTheNearestAndThenTheFirst) {
   EXPECT_EQ(nearest("abcde", Texts{"abcdx", "abcde"}), "abcde");
 }
 
+// Optimal string alignment, as plainly as it can be written.
+std::size_t edits(std::string_view a, std::string_view b) {
+  if (a.empty() || b.empty()) return a.size() + b.size();
+  const auto cut = [](std::string_view text, std::size_t by) { return text.substr(0, text.size() - by); };
+  std::size_t least = edits(cut(a, 1), cut(b, 1)) + (a.back() == b.back() ? 0 : 1);
+  least = std::min({least, edits(cut(a, 1), b) + 1, edits(a, cut(b, 1)) + 1});
+  if (a.size() > 1 && b.size() > 1 && a.back() == b[b.size() - 2] && b.back() == a[a.size() - 2])
+    least = std::min(least, edits(cut(a, 2), cut(b, 2)) + 1);
+  return least;
+}
+
+TEST(Encoding, NearestAgreesWithThePlainDistance) {
+  std::vector<std::string> words;
+  for (std::size_t size = 1; size <= 5; ++size) {
+    for (unsigned bits = 0; bits < 1U << size; ++bits) {
+      std::string word;
+      for (std::size_t i = 0; i < size; ++i) word += (bits >> i & 1U) != 0 ? 'a' : 'b';
+      words.push_back(word);
+    }
+  }
+  for (const auto& name : words) {
+    const std::size_t most = std::min<std::size_t>(name.size() < 4 ? 1 : 2, name.size() - 1);
+    for (const auto& known : words) {
+      EXPECT_EQ(nearest(name, std::vector{known}).has_value(), edits(name, known) <= most) << name << " " << known;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sallyport

@@ -104,5 +104,76 @@ TEST(SchemaBounds, AWideSchemaIsCheap) {
   EXPECT_LT(verdict.steps, 50'000U);
 }
 
+std::string repeated(std::string_view element, int count) {
+  std::string text = "[" + std::string(element);
+  for (int i = 1; i < count; ++i) text.append(",").append(element);
+  return text + "]";
+}
+
+TEST(SchemaBounds, WhatCostsMoreThanAStepIsChargedMore) {
+  // Division by a thousand digits.
+  EXPECT_TRUE(
+      judge(compiled(R"({"items":{"not":{"multipleOf":0.)" + std::string(1'000, '7') + "}}}"), repeated("9e300", 1'000))
+          .limit_reached);
+  // Numbers that share one double, and deep arrays that differ at their end: equal hashes, each pair compared.
+  std::string numbers = "[1";
+  std::string arrays = "[1";
+  for (int i = 0; i < 1'000; ++i) {
+    numbers += ",0." + std::string(300, '1') + std::to_string(1'000 + i);
+    arrays += "," + std::string(12, '[') + std::to_string(i) + std::string(12, ']');
+  }
+  EXPECT_TRUE(judge(compiled(R"({"uniqueItems":true})"), numbers + "]").limit_reached);
+  EXPECT_TRUE(judge(compiled(R"({"uniqueItems":true})"), arrays + "]").limit_reached);
+  EXPECT_TRUE(judge(compiled(R"({"items":{"not":{"enum":)" + repeated("[[1]]", 2'000) + "}}}"), repeated("[[2]]", 100))
+                  .limit_reached);
+}
+
+TEST(SchemaBounds, PatternsOverLongTextsCostWhatTheyRunOver) {
+  std::string base64;
+  while (base64.size() < 300'000) base64 += "QUJD";
+  EXPECT_TRUE(accepts(R"x({"pattern":"^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"})x",
+                      "\"" + base64 + "\""));
+  EXPECT_TRUE(accepts(R"x({"pattern":"^(?!.*<script)"})x", "\"" + base64 + "\""));
+  EXPECT_FALSE(accepts(R"x({"pattern":"^(?!.*<script)"})x", "\"" + base64 + "<script>\""));
+  EXPECT_FALSE(accepts(R"({"pattern":"foo"})", "\"" + std::string(300'000, 'f') + "\""));
+  // What one item runs over in vain is charged all the same.
+  const std::string many = "\"" + std::string(30'000, 'a') + "d\"";
+  EXPECT_TRUE(judge(compiled(R"({"pattern":"a{20000}[bc]"})"), many).limit_reached);
+  EXPECT_TRUE(judge(compiled(R"({"pattern":"(a*)\\1[bc]"})"), many).limit_reached);
+}
+
+TEST(SchemaBounds, TheReasonNamesThePatternOnlyIfThePatternIsIt) {
+  const auto verdict =
+      judge(compiled(R"({"items":{"pattern":"^a*$"}})", {.steps = 20'000}), repeated(R"("aaa")", 10'000));
+  ASSERT_TRUE(verdict.limit_reached);
+  EXPECT_NE(verdict.faults.at(0).message.find("steps"), std::string::npos) << verdict.faults[0].message;
+}
+
+TEST(SchemaBounds, ManyRequiredMembersAreCheap) {
+  std::string required = "[\"m0\"";
+  std::string instance = "{\"m0\":1";
+  for (int i = 1; i < 20'000; ++i) {
+    required += ",\"m" + std::to_string(i) + "\"";
+    instance += ",\"m" + std::to_string(i) + "\":1";
+  }
+  const auto schema = compiled("{\"required\":" + required + "]}");
+  EXPECT_TRUE(accepts(schema, instance + "}"));
+  EXPECT_FALSE(accepts(schema, R"({"m0":1,"m19999":1})"));
+}
+
+TEST(SchemaBounds, ReferencesAndDynamicAnchorsByTheThousandAreResolved) {
+  std::string text = R"({"$defs":{"end":true)";
+  std::string uses;
+  for (int i = 0; i < 4'000; ++i) {
+    const std::string n = std::to_string(i);
+    text += ",\"d" + n + R"(":{"$id":"r)" + n + R"(","$dynamicAnchor":"a)" + n +
+            R"(","properties":{"p":{"$dynamicRef":"#a)" + n + R"("},"q":{"type":"integer"}}})";
+    uses += (i == 0 ? "\"m" : ",\"m") + n + R"(":{"$ref":"#/$defs/d)" + n + "\"}";
+  }
+  const auto schema = compiled(text + "},\"properties\":{" + uses + "}}");
+  EXPECT_TRUE(accepts(schema, R"({"m3999":{"p":{"p":{"q":1}}}})"));
+  EXPECT_FALSE(accepts(schema, R"({"m3999":{"p":{"p":{"q":"x"}}}})"));
+}
+
 }  // namespace
 }  // namespace sallyport::schema

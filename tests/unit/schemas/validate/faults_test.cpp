@@ -108,5 +108,88 @@ TEST(SchemaFaults, EqualWordsAtOnePlaceAreSaidOnce) {
             " type expected a string, got the number 1\n");
 }
 
+TEST(SchemaFaults, ABranchWithTheRightDiscriminatorIsTheClosestHoweverMuchItMisses) {
+  for (const std::string kind : {R"({"const":"%"})", R"({"enum":["%"]})"}) {
+    const auto branch = [&](char value, const std::string& more) {
+      std::string text = kind;
+      text[text.find('%')] = value;
+      return R"({"properties":{"kind":)" + text + R"(},"required":["kind")" + more + "]}";
+    };
+    std::string names;
+    for (int i = 0; i < 30; ++i) names += ",\"m" + std::to_string(i) + "\"";
+    const auto verdict =
+        judge(compiled("{\"oneOf\":[" + branch('a', "") + "," + branch('b', names) + "]}"), R"({"kind":"b"})");
+    EXPECT_NE(verdict.faults.at(0).message.find("the closest is form 2"), std::string::npos)
+        << verdict.faults[0].message;
+  }
+}
+
+TEST(SchemaFaults, FewFormsAreNamedOfThoseThatMatchTogether) {
+  std::string all = "true";
+  for (int i = 1; i < 5'000; ++i) all += ",true";
+  const auto verdict = judge(compiled("{\"oneOf\":[" + all + "]}"), "1");
+  ASSERT_EQ(verdict.faults.size(), 1U);
+  EXPECT_NE(verdict.faults[0].message.find("the forms 1, 2, 3"), std::string::npos) << verdict.faults[0].message;
+  EXPECT_NE(verdict.faults[0].message.find(" and 4980 more of `oneOf`"), std::string::npos)
+      << verdict.faults[0].message;
+}
+
+TEST(SchemaFaults, APlaceTooLongToWriteIsToldByWhatIsAroundIt) {
+  const std::string name(5'000, 'n');
+  const auto schema = compiled(R"({"additionalProperties":{"additionalProperties":{"type":"string"}}})");
+  const auto fault = judge(schema, R"({"a":{")" + name + R"(":1}})").faults.at(0);
+  EXPECT_EQ(fault.instance, "/a");
+  EXPECT_EQ(fault.message,
+            "expected a string, got the number 1 (somewhere inside: the pointer to it is too long to write)");
+  const auto both = judge(schema, "{\"" + name + R"(":{"x":1}})").faults.at(0);
+  EXPECT_EQ(both.instance, "");
+  // What is not looked into is not shown either.
+  const std::array<std::string, 1> hidden = {"/elsewhere"};
+  EXPECT_EQ(judge(schema, R"({"a":{")" + name + R"(":1}})", hidden).faults.at(0).message.find("number 1"),
+            std::string::npos);
+  EXPECT_EQ(nearest_place("/a/b"), "/a/b");
+  EXPECT_EQ(nearest_place("/a/" + name), "/a");
+  EXPECT_EQ(nearest_place("/" + name), "");
+}
+
+TEST(SchemaFaults, TextInThePlaceOfWhatHoldsASecretIsNotShown) {
+  const std::array<std::string, 1> hidden = {"/auth/token"};
+  const std::string text =
+      faults(R"({"properties":{"auth":{"type":"object"}}})", R"({"auth":"{\"token\":\"hunter2\"}"})", hidden);
+  EXPECT_EQ(text, "/auth type expected an object, got a string (hidden)\n");
+  EXPECT_EQ(faults(R"({"properties":{"auth":{"maxProperties":1}}})", R"({"auth":{"token":1,"b":2}})", hidden),
+            "/auth maxProperties expected at most 1 member, got 2\n");
+  const std::array<std::string, 1> list = {"/list"};
+  EXPECT_EQ(faults(R"({"properties":{"list":{"maxItems":1}}})", R"({"list":[1,2,3]})", list),
+            "/list maxItems expected at most 1 element\n");
+}
+
+TEST(SchemaFaults, TheReasonOfADependentMemberIsItsOwn) {
+  std::string schema = R"({"dependentRequired":{"d0":["x0"])";
+  std::string instance = R"({"d0":1)";
+  for (int i = 1; i < 30; ++i) {
+    const std::string n = std::to_string(i);
+    schema += ",\"d" + n + "\":[\"x" + n + "\"]";
+    instance += ",\"d" + n + "\":1";
+  }
+  const auto verdict = judge(compiled(schema + "}}"), instance + "}");
+  ASSERT_EQ(verdict.faults.size(), 20U);
+  for (int i = 0; i < 20; ++i) {
+    const std::string n = std::to_string(i);
+    EXPECT_EQ(verdict.faults[static_cast<std::size_t>(i)].message,
+              "the member `x" + n + "` is required because `d" + n + "` is there; add it");
+  }
+}
+
+TEST(SchemaFaults, AfterABoundNothingIsGuessed) {
+  const auto schema =
+      compiled(R"({"properties":{"a":{"type":"integer"},"b":{"anyOf":[{"pattern":"^(a+)+$"},{"type":"null"}]}}})");
+  const auto verdict = judge(schema, R"({"a":"x","b":")" + std::string(60, 'a') + "!\"}");
+  ASSERT_EQ(verdict.faults.size(), 2U);
+  EXPECT_FALSE(verdict.limit_reached) << "that `a` is wrong is certain";
+  EXPECT_EQ(verdict.faults[0].instance, "/a");
+  EXPECT_EQ(verdict.faults[1].keyword, "limit") << verdict.faults[1].message;
+}
+
 }  // namespace
 }  // namespace sallyport::schema

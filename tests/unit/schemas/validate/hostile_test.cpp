@@ -55,6 +55,15 @@ TEST(HostileSchemas, TooMuchOfAnythingIsALimit) {
   for (int i = 0; i < 3'000; ++i) patterns += ",\"^(x" + std::to_string(i) + "|y){50}\":{}";
   EXPECT_EQ(code(patterns + "}}"), ErrorCode::limit);
   EXPECT_EQ(code("{}", {.bytes = 1}), ErrorCode::limit);
+  // Short names on a long base would take their product in memory.
+  const auto named = [](std::size_t base, int count) {
+    std::string text = R"({"$id":"https://x.example/)" + std::string(base, 'p') + R"(/","$defs":{"a":{})";
+    for (int i = 0; i < count; ++i) text += ",\"" + std::to_string(i) + R"(":{"$id":")" + std::to_string(i) + "\"}";
+    return text + "}}";
+  };
+  EXPECT_EQ(code(named(400'000, 1)), ErrorCode::limit);
+  EXPECT_EQ(code(named(4'000, 2'000)), ErrorCode::limit);
+  EXPECT_EQ(code(named(1'000, 2'000)), ErrorCode::internal) << "compiled";
 }
 
 TEST(HostileSchemas, ClosuresOfManySharedReferencesAreBounded) {

@@ -44,6 +44,9 @@ TEST(EcmaPattern, WebLeniencesMeanWhatTheySay) {
   EXPECT_TRUE(found("^[[:alpha:]]$", ":]"));
   EXPECT_FALSE(found("^[[:alpha:]]$", "b"));
   EXPECT_TRUE(found("^[\\w-.]+$", "a-b.c"));
+  EXPECT_TRUE(found("^[\\d-a-z]+$", "1-az"));  // no range begins at a set
+  EXPECT_FALSE(found("^[\\d-a-z]+$", "b"));
+  EXPECT_TRUE(found("^[\\s-\\w]+$", "a -"));
   EXPECT_TRUE(found("^[a\\-z]+$", "a-z"));
   EXPECT_FALSE(found("^[a\\-z]+$", "b"));
   EXPECT_TRUE(found("^[!--]+$", "!-,"));

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "schemas/validate/ecma_groups.hpp"
 #include "schemas/validate/ecma_sets.hpp"
 #include "schemas/validate/pattern.hpp"
 
@@ -37,7 +38,9 @@ class Translator {
   Result<Translated> run() {
     count_groups();
     while (!error_ && at_ < text_.size()) term();
-    if (!error_ && open_ != 0) error("a group is not closed with `)`");
+    if (!error_ && spans_.any_open()) error("a group is not closed with `)`");
+    if (!error_ && spans_.reads_another_round())
+      error("a group in a repeated group is referred to where an earlier round may have set it");
     if (error_) return fail(ErrorCode::invalid, std::move(*error_));
     return Translated{std::move(out_), reach_};
   }
@@ -92,6 +95,7 @@ class Translator {
   void emit(std::string_view what, Last last) {
     out_ += what;
     last_ = last;
+    closed_ = false;
   }
 
   void term() {
@@ -104,12 +108,10 @@ class Translator {
       case '(':
         return group();
       case ')':
-        if (open_ == 0) return error("`)` closes no group");
-        --open_;
-        ++at_;
-        return emit(")", Last::atom);
+        if (!spans_.any_open()) return error("`)` closes no group");
+        return close();
       case '|':
-        ++at_;
+        spans_.bar(at_++);
         return emit("|", Last::nothing);
       case '^':
         ++at_;
@@ -135,6 +137,7 @@ class Translator {
   void quantifier(std::string_view text) {
     if (last_ == Last::quantified) return error("a quantifier follows a quantifier");
     if (last_ != Last::atom) return error("nothing to repeat before a quantifier");
+    if (closed_) spans_.quantified(text);
     emit(text, Last::quantified);
     if (take("?")) out_ += '?';
   }
@@ -171,13 +174,21 @@ class Translator {
     quantifier(text);
   }
 
+  void close() {
+    spans_.close(at_++);
+    emit(")", Last::atom);
+    closed_ = true;
+  }
+
   void group() {
-    ++at_;
-    ++open_;
+    spans_.open(at_++);
     if (text_.substr(at_).starts_with("?<=") || text_.substr(at_).starts_with("?<!"))
       reach_ = std::max(reach_, text_.size() * 4);  // goes back as far as it is long
     if (peek() == '*') return error("nothing to repeat after `(`");
-    if (!take("?")) return emit("(", Last::nothing);
+    if (!take("?")) {
+      spans_.captures({});
+      return emit("(", Last::nothing);
+    }
     for (const std::string_view kind : {":", "=", "!", "<=", "<!"}) {
       if (take(kind)) return emit(fmt::format("(?{}", kind), Last::nothing);
     }
@@ -188,6 +199,7 @@ class Translator {
       return error("a group's name must be letters, digits and `_`");
     }
     at_ = end + 1;
+    spans_.captures(name);
     emit(fmt::format("(?<{}>", name), Last::nothing);
   }
 
@@ -220,15 +232,18 @@ class Translator {
     if (!take("<") || end == text_.npos || !is_name(text_.substr(at_, end - at_))) {
       return error("`\\k` needs a group's name: `\\k<name>`");
     }
+    spans_.refers(at_, 0, text_.substr(at_, end - at_));
     emit(fmt::format("\\k<{}>", text_.substr(at_, end - at_)), Last::atom);
     at_ = end + 1;
   }
 
   void numbered_reference() {
     reach_ = kFar;
+    const std::size_t at = at_;
     std::uint64_t number = 0;
     while (is_digit(peek())) number = std::min<std::uint64_t>(number * 10 + (next() - '0'), 1'000'000);
     if (number > groups_) return error(fmt::format("`\\{}` refers to a group that does not exist", number));
+    spans_.refers(at, number, {});
     emit(fmt::format("\\g{{{}}}", number), Last::atom);
   }
 
@@ -414,7 +429,8 @@ class Translator {
   std::string out_;
   std::optional<std::string> error_;
   Last last_ = Last::nothing;
-  std::size_t open_ = 0;
+  EcmaGroups spans_;
+  bool closed_ = false;  // the last term was a group
   std::size_t groups_ = 0;
   std::size_t reach_ = 0;
   bool names_ = false;

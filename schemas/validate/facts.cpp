@@ -9,12 +9,12 @@
 namespace sallyport::schema {
 namespace {
 
-constexpr std::size_t kMaxSubs = 4'096;  // that apply to one place
-constexpr std::uint64_t kPatternSteps = 100'000;
+constexpr std::size_t kMaxSubs = 4'096;           // that apply to one place
+constexpr std::uint64_t kPatternSteps = 200'000;  // of all patterns that one look-up asks
 
 class Facts {
  public:
-  explicit Facts(const Program& program) : program_(&program) {}
+  Facts(const Program& program, std::uint64_t& pattern_steps) : program_(&program), pattern_steps_(&pattern_steps) {}
 
   // All that always applies where `id` does, itself first.
   void add(SubId id) {
@@ -36,7 +36,7 @@ class Facts {
 
   // The facts of a member or element. `impossible` if no valid instance has it.
   [[nodiscard]] Facts step(std::string_view name, bool& impossible, bool& required) const {
-    Facts next(*program_);
+    Facts next(*program_, *pattern_steps_);
     bool object = true;
     bool array = true;
     required = false;
@@ -78,8 +78,9 @@ class Facts {
     }
     Matcher matcher;
     for (const PatternProperty& pattern : Program::slice(program_->pattern_properties, part.patterns)) {
-      std::uint64_t steps = 0;
-      if (matcher.match(program_->patterns[pattern.pattern], name, steps, kPatternSteps) == Matcher::Outcome::no_match)
+      // Where the steps are spent it may match.
+      if (matcher.match(program_->patterns[pattern.pattern], name, *pattern_steps_, kPatternSteps) ==
+          Matcher::Outcome::no_match)
         continue;
       next.add(pattern.sub);
       covered = true;
@@ -107,7 +108,7 @@ class Facts {
       if (sub.object != kNone && program_->objects[sub.object].dependents.count != 0) return false;
     }
     if (!closing) return false;
-    Facts next(*program_);
+    Facts next(*program_, *pattern_steps_);
     bool required = false;
     for (const SubId id : subs_) {
       if (program_->subs[id].object != kNone) member(program_->subs[id], name, next, required);
@@ -116,6 +117,7 @@ class Facts {
   }
 
   const Program* program_;
+  std::uint64_t* pattern_steps_;  // spent
   std::vector<SubId> subs_;
 };
 
@@ -133,7 +135,8 @@ Property Schema::property(std::string_view pointer) const {
   Property property;
   const auto steps = pointer_steps(pointer);
   if (!steps) return property;
-  Facts facts(*program_);
+  std::uint64_t pattern_steps = 0;
+  Facts facts(*program_, pattern_steps);
   facts.add(program_->root);
   property.required = true;
   for (std::size_t i = 0; i < steps->size(); ++i) {

@@ -83,6 +83,21 @@ TEST(EcmaPattern, GroupsAndReferences) {
   EXPECT_TRUE(found("(?<=\\$)\\d+(?!\\d)", "$12"));
 }
 
+TEST(EcmaPattern, ReferencesThatAnotherRoundMayAnswerAreRefused) {
+  for (const std::string_view pattern :
+       {"^(?:(a)|b)*\\1$", "(?:(a)?b\\1)+", "(a\\1)*", "(?:\\1x(a))*", "(?:(?<n>a)*b\\k<n>)+", "(?:(a)b|\\1c)*",
+        "(?:(?:(a)|c)d\\1)*", "(?:(?:(a)c)?\\1)*"}) {
+    EXPECT_NE(reason(pattern).find("an earlier round may have set it"), std::string::npos)
+        << pattern << reason(pattern);
+  }
+  for (const std::string_view pattern : {"^(?:(['\"]).*?\\1|\\S)+$", "(a)*\\1", "(a)?\\1", "^(?:([ab])\\1)+$",
+                                         "(?:(a)|b)\\1", "((a)|b)\\2", "(?:x(a))+\\1", "(?:(a)(?:b|c\\1))*"}) {
+    EXPECT_EQ(reason(pattern), "compiled") << pattern;
+  }
+  EXPECT_TRUE(found("^(?:(['\"]).*?\\1|\\S)+$", "'a b'c"));
+  EXPECT_FALSE(found("^(?:([ab])\\1)+$", "aaab"));
+}
+
 TEST(EcmaPattern, WhatPcreAloneWouldAllowIsRefused) {
   for (const std::string_view pattern :
        {"a++",     "a*+",   "(?>a)", "(?i)a", "(?#x)",   "(?P<n>a)", "(*UTF)a", "\\Aa", "a\\z",

@@ -49,5 +49,13 @@ TEST(SchemaProperty, RecursionEnds) {
   EXPECT_TRUE(schema.property("/next/next/next/v").keyword("type").equals("integer"));
 }
 
+TEST(SchemaProperty, ManyPatternsShareOneBudget) {
+  std::string text = R"({"patternProperties":{"^x":true)";
+  for (int i = 0; i < 5'000; ++i) text += ",\"^(\\\\w+)+[" + std::to_string(i) + "#]$\":{}";
+  const auto schema = compiled(text + "}}");
+  EXPECT_EQ(schema.property("/" + std::string(60, 'a')).standing, Property::Standing::declared)
+      << "not known: it may be";
+}
+
 }  // namespace
 }  // namespace sallyport::schema

@@ -77,11 +77,9 @@ class EcmaGroups {
 
   [[nodiscard]] bool reads_another_round(std::size_t group, std::size_t at) const {
     const bool before = set_before(group, at);
-    bool sure = true;  // set in the last round of the group at hand
     for (std::size_t id = group; id != 0; id = spans_[id].around) {
-      const Span& span = spans_[id];
-      if (span.repeated && !(span.holds(at) ? before : sure)) return true;
-      sure = sure && !span.optional && !spans_[span.around].choice;
+      // From outside of a repeated group even a plain one is not sure: PCRE2 lets a last, empty round count.
+      if (spans_[id].repeated && !(spans_[id].holds(at) && before)) return true;
     }
     return false;
   }

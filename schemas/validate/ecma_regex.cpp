@@ -167,6 +167,9 @@ class Translator {
       return emit(R"(\{)", Last::atom);
     }
     if (has_high && high < low) return error("the numbers of `{…}` are out of order");
+    // PCRE2 (10.42) looks for what such a group would begin with all the same.
+    if (closed_ && low == 0 && (!comma || (has_high && high == 0)))
+      return error("a group is repeated zero times; leave it out");
     if (std::max(low, high) > kMostRepeats) return error("more than 65535 repeats");
     const auto text = text_.substr(at_, end + 1 - at_);
     at_ = end + 1;

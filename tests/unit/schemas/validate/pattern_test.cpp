@@ -86,16 +86,23 @@ TEST(EcmaPattern, GroupsAndReferences) {
 TEST(EcmaPattern, ReferencesThatAnotherRoundMayAnswerAreRefused) {
   for (const std::string_view pattern :
        {"^(?:(a)|b)*\\1$", "(?:(a)?b\\1)+", "(a\\1)*", "(?:\\1x(a))*", "(?:(?<n>a)*b\\k<n>)+", "(?:(a)b|\\1c)*",
-        "(?:(?:(a)|c)d\\1)*", "(?:(?:(a)c)?\\1)*"}) {
+        "(?:(?:(a)|c)d\\1)*", "(a?)*\\1", "(?:x(a))+\\1", "(?:(?:(a)c)?\\1)*"}) {
     EXPECT_NE(reason(pattern).find("an earlier round may have set it"), std::string::npos)
         << pattern << reason(pattern);
   }
-  for (const std::string_view pattern : {"^(?:(['\"]).*?\\1|\\S)+$", "(a)*\\1", "(a)?\\1", "^(?:([ab])\\1)+$",
-                                         "(?:(a)|b)\\1", "((a)|b)\\2", "(?:x(a))+\\1", "(?:(a)(?:b|c\\1))*"}) {
+  for (const std::string_view pattern : {"^(?:(['\"]).*?\\1|\\S)+$", "(a)?\\1", "^(?:([ab])\\1)+$", "(?:(a)|b)\\1",
+                                         "((a)|b)\\2", "(?:(a)(?:b|c\\1))*"}) {
     EXPECT_EQ(reason(pattern), "compiled") << pattern;
   }
   EXPECT_TRUE(found("^(?:(['\"]).*?\\1|\\S)+$", "'a b'c"));
   EXPECT_FALSE(found("^(?:([ab])\\1)+$", "aaab"));
+}
+
+TEST(EcmaPattern, GroupsThatAreRepeatedZeroTimesAreRefused) {
+  for (const std::string_view pattern : {"(?:b|^c){0}x", "(?:b|(?=a)){0,0}", "(a){0}?"}) {
+    EXPECT_NE(reason(pattern), "compiled") << pattern;
+  }
+  EXPECT_TRUE(found("^b{0}(?:c){0,}(?:d){0,1}x$", "x"));
 }
 
 TEST(EcmaPattern, WhatPcreAloneWouldAllowIsRefused) {

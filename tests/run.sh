@@ -71,6 +71,12 @@ suite_table() {
   tests/unit/schemas/validate/table.sh "build/$1/tests/unit_validate"
 }
 
+# conformance_table PRESET: per requirement set and side, the scenarios that passed (in tests that were counted already).
+conformance_table() {
+  part "conformance, $1"
+  grep -oE '[0-9-]{10} (server|client): [0-9]+ of [0-9]+ required scenarios passed' "build/$1/report.xml" | sort -u
+}
+
 # in_presets PRESETS LABEL…
 in_presets() {
   local presets=$1 preset targets
@@ -84,6 +90,7 @@ in_presets() {
     if build "$preset" "${targets[@]}"; then
       run_ctest "$preset" "$@"
       if [[ " $* " == *" schemas "* ]]; then suite_table "$preset"; fi
+      if [[ " $* " == *" conformance "* ]]; then conformance_table "$preset"; fi
     fi
   done
 }

@@ -7,31 +7,62 @@ namespace {
 
 constexpr auto kFirstListing =
     std::chrono::seconds(20);  // servers may take that long to start before a list goes without them
+constexpr auto kFirstOffers = std::chrono::seconds(5);  // likewise before a session begins: clients give up soon
+
+Answer unknown_method(const Inbound& inbound) {
+  return Answer::fail(mcp::code::kMethodNotFound, "Method not found: " + visible(inbound.method.substr(0, 100)));
+}
 
 }  // namespace
 
-AppFront::AppFront(calls::Calls& calls, catalogue::Catalogue& catalogue)
-    : calls_(calls), catalogue_(catalogue), tools_(catalogue, calls::Calls::own_tools()) {}
+AppFront::AppFront(calls::Calls& calls, catalogue::Catalogue& catalogue, relay::Relay& relay, Told told)
+    : calls_(calls),
+      catalogue_(catalogue),
+      relay_(relay),
+      tools_(catalogue, calls::Calls::own_tools()),
+      told_(std::move(told)) {}
 
 asio::awaitable<Answer> AppFront::handle(Inbound inbound) {
-  const bool call = inbound.method == "tools/call";
-  if (!call && inbound.method != "tools/list") {
-    co_return Answer::fail(mcp::code::kMethodNotFound, "Method not found: " + visible(inbound.method.substr(0, 100)));
-  }
+  const auto method = parse_method(inbound.method);
+  const bool tools = inbound.method == "tools/list";
+  if (!method && !tools && !relay::Relay::knows(inbound.method)) co_return unknown_method(inbound);
   co_await catalogue_.ready(Deadline::after(kFirstListing));
-  if (!call) co_return tools_.list(inbound);
-  Answer answer = co_await calls_.tools_call(std::move(inbound));
+  if (tools) co_return tools_.list(inbound);
+  Answer answer;
+  if (method == Method::tools_call) {
+    answer = co_await calls_.tools_call(std::move(inbound));
+  } else if (method) {
+    Target target = co_await relay_.resolve(inbound);
+    answer = co_await calls_.other_call(std::move(inbound), *method, std::move(target));
+  } else {
+    if (inbound.method == "resources/subscribe") {
+      // What may not be read is not watched either.
+      Target target = co_await relay_.resolve(inbound);
+      if (auto denied = calls_.denied(inbound, Method::resources_read, std::move(target))) co_return std::move(*denied);
+    }
+    answer = co_await relay_.handle(std::move(inbound));
+  }
   co_return answer;
 }
 
-std::string AppFront::capabilities(const ClientContext&) const {
-  return R"({"tools":{"listChanged":true},"logging":{}})";
-}
+asio::awaitable<void> AppFront::prepare(Mount) { co_await catalogue_.ready(Deadline::after(kFirstOffers)); }
+
+std::string AppFront::capabilities(const ClientContext& client) const { return relay_.capabilities(client.mount); }
 
 std::string AppFront::instructions(const ClientContext&) const {
   return "Tools behind the Sallyport gateway. A refused call says so and says what to do; a call that waits for a "
          "person is continued with "
          "sallyport_wait.";
 }
+
+void AppFront::level_changed(const ClientContext& client) {
+  if (told_.level_changed) told_.level_changed(client);
+}
+
+void AppFront::roots_changed(const ClientContext& client) {
+  if (told_.roots_changed) told_.roots_changed(client);
+}
+
+void AppFront::session_ended(const ClientContext& client) { relay_.session_ended(client.session); }
 
 }  // namespace sallyport::gateway

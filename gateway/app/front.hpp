@@ -1,25 +1,38 @@
 // The Front: sends each request of a client to the part that answers it.
 #pragma once
 
+#include <functional>
+
 #include "gateway/calls/calls.hpp"
 #include "gateway/catalogue/catalogue.hpp"
 #include "gateway/ports/inbound.hpp"
+#include "gateway/relay/relay.hpp"
 #include "gateway/relay/tool_list.hpp"
 
 namespace sallyport::gateway {
 
 class AppFront final : public Front {
  public:
-  AppFront(calls::Calls& calls, catalogue::Catalogue& catalogue);
+  // What concerns all links of a principal; the owner knows the pool and the sessions.
+  struct Told {
+    std::function<void(const ClientContext&)> level_changed, roots_changed;
+  };
+  AppFront(calls::Calls& calls, catalogue::Catalogue& catalogue, relay::Relay& relay, Told told);
 
   asio::awaitable<Answer> handle(Inbound inbound) override;
   [[nodiscard]] std::string capabilities(const ClientContext& client) const override;
   [[nodiscard]] std::string instructions(const ClientContext& client) const override;
+  asio::awaitable<void> prepare(Mount mount) override;
+  void level_changed(const ClientContext& client) override;
+  void roots_changed(const ClientContext& client) override;
+  void session_ended(const ClientContext& client) override;
 
  private:
   calls::Calls& calls_;
   catalogue::Catalogue& catalogue_;
+  relay::Relay& relay_;
   relay::ToolList tools_;
+  Told told_;
 };
 
 }  // namespace sallyport::gateway

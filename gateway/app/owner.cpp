@@ -25,10 +25,12 @@
 #include "gateway/clients/sessions.hpp"
 #include "gateway/clients/stdio_front.hpp"
 #include "gateway/control/control_server.hpp"
+#include "gateway/relay/relay.hpp"
 #include "gateway/servers/server_pool.hpp"
 #include "gateway/storage/sqlite_store.hpp"
 #include "schemas/core/canonical.hpp"
 #include "schemas/core/encoding.hpp"
+#include "trust/servers/trust_file.hpp"
 
 namespace sallyport::gateway {
 namespace {
@@ -147,7 +149,15 @@ class Running final : private ServerEvents, private Readiness {
                                             system_clock(), system_entropy(), metrics_);
     catalogue_->on_change(
         [this](const std::vector<catalogue::DefinitionChange>& changes) { definitions_changed(changes); });
-    front_ = std::make_unique<AppFront>(*calls_, *catalogue_);
+    relay_ = std::make_unique<relay::Relay>(
+        loop_, *pool_, *catalogue_,
+        [this](const std::string& session, std::string_view method, std::string_view params_raw) {
+          if (sessions_) sessions_->tell(session, method, params_raw);
+        });
+    front_ = std::make_unique<AppFront>(
+        *calls_, *catalogue_, *relay_,
+        AppFront::Told{.level_changed = [this](const ClientContext& client) { level_changed(client); },
+                       .roots_changed = [this](const ClientContext& client) { roots_changed(client); }});
     ReloadParts parts{options_.request, files_, workers_, *catalogue_, *calls_, {}, {}};
     parts.let_in = [this](const Settings& settings) { return let_in(settings); };
     parts.on_change = [this] { control_->policy_changed(); };
@@ -284,6 +294,7 @@ class Running final : private ServerEvents, private Readiness {
       const bool went_on = co_await sleep_until(Deadline::after(kSweep));
       if (!went_on) co_return;
       co_await calls_->sweep();
+      relay_->sweep();
       if (Deadline::Clock::now() < next_store_sweep) continue;
       next_store_sweep = Deadline::Clock::now() + kStoreSweep;
       const UnixMillis now = system_clock().now();
@@ -351,13 +362,59 @@ class Running final : private ServerEvents, private Readiness {
   }
 
   // ServerEvents
-  void on_tools_changed(const std::string& server) override { catalogue_->discover(server); }
+  void on_list_changed(const std::string& server, ListKind kind) override {
+    if (kind == ListKind::tools) return catalogue_->discover(server);
+    relay_->list_changed(server, kind);
+    const char* name = kind == ListKind::prompts ? "prompts" : "resources";
+    if (sessions_) sessions_->changed(fmt::format("notifications/{}/list_changed", name), server);
+  }
   void on_state(const ServerStatus& status) override {
     metrics_.server_up(status.id, status.state == ServerState::up || status.state == ServerState::idle);
   }
   void on_late_answer(LateAnswer late) override { calls_->on_late_answer(std::move(late)); }
-  void on_log(const std::string& server, std::string_view params_raw) override {
-    log::debug("server.log", {{"server", server}, {"params", params_raw.substr(0, 2000)}});
+  void on_log(const LinkKey& from, std::string_view params_raw) override {
+    log::debug("server.log", {{"server", from.server}, {"params", params_raw.substr(0, 2000)}});
+    if (sessions_) sessions_->log(from, params_raw);
+  }
+  void on_resource_updated(const LinkKey& from, std::string_view params_raw) override {
+    relay_->resource_updated(from, params_raw);
+  }
+  void on_elicitation_complete(const LinkKey& from, std::string_view params_raw) override {
+    if (sessions_) sessions_->elicitation_complete(from, params_raw);
+  }
+  // What the trust file lets a server ask of clients is what we declare to it.
+  std::string client_capabilities(const std::string& server) override {
+    const trust::ServerTrust* trusted = book_.trust ? book_.trust->server(server) : nullptr;
+    if (trusted == nullptr) return "{}";
+    std::string out;
+    if (trusted->passes.elicitation) out += R"(,"elicitation":{"form":{},"url":{}})";
+    if (trusted->passes.sampling) out += R"(,"sampling":{"tools":{}})";
+    if (trusted->passes.roots) out += R"(,"roots":{"listChanged":true})";
+    return out.empty() ? "{}" : "{" + out.substr(1) + "}";
+  }
+  std::string log_level(const LinkKey& link) override {
+    return sessions_ ? std::string(sessions_->log_level(link.principal)) : std::string();
+  }
+
+  // AppFront
+  void level_changed(const ClientContext& client) {
+    const std::string level(sessions_->log_level(client.principal.id));
+    for (const auto& [server, link] : pool_->open_links(client.principal.id)) {
+      const Offers offers = catalogue_->current()->servers.at(server).offers;
+      if (offers.logging) tasks_.spawn("level " + server, set_level(link, fmt::format(R"({{"level":"{}"}})", level)));
+    }
+  }
+  static asio::awaitable<void> set_level(std::shared_ptr<ServerLink> link, std::string params) {
+    CallControl control;
+    control.deadline = Deadline::after(std::chrono::seconds(10));
+    const ServerAnswer answer = co_await link->relay("logging/setLevel", std::move(params), std::move(control));
+    if (answer.kind != ServerAnswer::Kind::result) log::info("server.level_not_set", {{"server", link->info().name}});
+  }
+  void roots_changed(const ClientContext& client) {
+    for (const auto& [server, link] : pool_->open_links(client.principal.id)) {
+      const trust::ServerTrust* trusted = book_.trust ? book_.trust->server(server) : nullptr;
+      if (trusted != nullptr && trusted->passes.roots) link->tell("notifications/roots/list_changed", {});
+    }
   }
 
   // Readiness
@@ -394,6 +451,7 @@ class Running final : private ServerEvents, private Readiness {
   std::unique_ptr<Servers> pool_;
   std::unique_ptr<catalogue::Catalogue> catalogue_;
   std::unique_ptr<calls::Calls> calls_;
+  std::unique_ptr<relay::Relay> relay_;
   std::unique_ptr<AppFront> front_;
   std::unique_ptr<Reload> reload_;
   std::unique_ptr<AppDesk> desk_;

@@ -16,10 +16,10 @@ constexpr auto kWait = std::chrono::seconds(60);
 
 class NoEvents final : public ServerEvents {
  public:
-  void on_tools_changed(const std::string&) override {}
+  void on_list_changed(const std::string&, ListKind) override {}
   void on_state(const ServerStatus&) override {}
   void on_late_answer(LateAnswer) override {}
-  void on_log(const std::string&, std::string_view) override {}
+  void on_log(const LinkKey&, std::string_view) override {}
 };
 
 // A server that is what the lock says of it.

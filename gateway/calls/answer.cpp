@@ -173,8 +173,35 @@ Answer refusal_error(const CallMeta& meta, std::string_view sentence) {
     text += ' ';
     text += advice(*meta.code);
   }
-  return Answer::fail(mcp::code::kRefused, std::move(text),
-                      fmt::format("{{\"{}\":{}}}", mcp::kCallMeta, to_json(meta)));
+  return Answer::fail(mcp::code::kRefused, std::move(text), to_json(meta));
+}
+
+// A refusal's object begins with its code; that of a server's result has none.
+bool is_refusal(std::string_view result) {
+  static const std::string kBegins = fmt::format(R"({{"_meta":{{"{}":{{"code":)", mcp::kCallMeta);
+  return result.starts_with(kBegins);
+}
+
+mcp::RpcError not_found(std::string sentence, const std::string& uri) {
+  if (uri.empty()) return {mcp::code::kInvalidParams, std::move(sentence), {}};
+  return {mcp::code::kResourceNotFound, std::move(sentence), "{\"uri\":" + quote(uri) + "}"};
+}
+
+Answer as_error(Answer answer) {
+  if (answer.error || !is_refusal(answer.result)) return answer;
+  auto document = json::Document::parse(answer.result, {.bytes = answer.result.size(), .depth = 10'000});
+  if (!document) return answer;
+  const json::Value call = document->root().find("_meta").find(mcp::kCallMeta);
+  const json::Value sentence = call.at("/reasons/0/message");
+  const json::Value text = document->root().at("/content/0/text");
+  std::string words = sentence.is_string() ? sentence.string() : text.string();
+  if (const auto code = parse_reason_code(call.find("code").string()); sentence && code) {
+    words += ' ';
+    words += advice(*code);
+  }
+  answer.error = mcp::RpcError{mcp::code::kRefused, std::move(words), std::string(call.raw())};
+  answer.result.clear();
+  return answer;
 }
 
 std::string marked_result(json::Value result, const CallMeta& meta) {

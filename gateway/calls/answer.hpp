@@ -38,6 +38,12 @@ struct CallMeta {
 // For methods whose results cannot say isError: a JSON-RPC error with a number of our own and the same object as data.
 [[nodiscard]] Answer refusal_error(const CallMeta& meta, std::string_view sentence);
 
+// Whether it is one of ours, made by refusal_result(); and the same as an error, for such methods. Of an unknown
+// resource legacy clients know a number and want its URI.
+[[nodiscard]] bool is_refusal(std::string_view result);
+[[nodiscard]] Answer as_error(Answer answer);
+[[nodiscard]] mcp::RpcError not_found(std::string sentence, const std::string& uri);
+
 // What is told of an operation that was refused earlier, and of one that is still unknown.
 [[nodiscard]] Answer refused_before(const OperationRow& row);
 [[nodiscard]] Answer still_unknown(const OperationRow& row);

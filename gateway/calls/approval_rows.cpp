@@ -84,6 +84,7 @@ bj::array unknowns_json(const Call& call, std::span<const OperationRow> unknowns
 bj::object forwarded_json(const Request& request) {
   bj::object out;
   for (const json::Member member : request.params.members()) {
+    if (request.made) break;  // all of it is shown as the arguments
     if (member.key.equals("name") || member.key.equals("arguments") || member.key.equals("_meta") ||
         member.key.equals("task"))
       continue;
@@ -148,6 +149,10 @@ std::string view_of(const Call& call, const trust::Approval& approval, std::span
                   {"scope", visible(judged.scope.name())},
                   {"server", judged.tool->ref.server},
                   {"tool", visible(judged.tool->ref.tool)}};
+  if (call.request.method != Method::tools_call) {
+    view["method"] = to_string(call.request.method);
+    if (!call.request.uri.empty()) view["tool"] = visible(call.request.uri);
+  }
   if (auto beside = forwarded_json(call.request); !beside.empty()) view["forwarded"] = std::move(beside);
   if (judged.tool->contract && !judged.tool->contract->says.empty()) view["says"] = call.row.summary;
   if (!judged.server->identity_digest.empty()) view["identity"] = judged.server->identity_digest;

@@ -30,6 +30,8 @@ trust::Binding Calls::binding_of(const Call& call) const {
   binding.arguments = trust::digest_text(call.request.arguments ? call.request.arguments.raw() : std::string_view());
   binding.forwarded =
       trust::digest_text(forwarded_params(call.request, call.row.tool) + "\n" + forwarded_meta(call.request));
+  binding.method = call.request.method;
+  binding.uri = call.request.uri;
   binding.server = call.row.server;
   binding.identity = judged.server->identity_digest;
   binding.tool = call.row.tool;
@@ -204,7 +206,7 @@ asio::awaitable<Status> Calls::open_ask(FlightPtr flight) {
   if (auto stepped = step(operation, Event::ask); !stepped) co_return stepped;
   operation.approval = approval.id;
   operation.updated = now;
-  const std::string params(call.request.params.raw());
+  const std::string params = stored_params(call.request);
   auto stored = co_await store_.commit(Durability::crash, [&](Tx& tx) -> Status {
     if (auto put = tx.put(operation); !put) return put;
     if (auto put = tx.put(row); !put) return put;

@@ -27,7 +27,40 @@ asio::awaitable<Answer> Calls::tools_call(Inbound inbound) {
     Answer own = co_await own_call(std::move(inbound), std::move(*request));
     co_return own;
   }
-  FlightPtr flight = new_flight(std::move(*request), inbound.received);
+  Answer answer = co_await run(std::move(inbound), std::move(*request));
+  co_return answer;
+}
+
+asio::awaitable<Answer> Calls::other_call(Inbound inbound, Method method, Target target) {
+  Answer answer;
+  auto request = read_other(inbound, method, answer);
+  if (!request) co_return answer;
+  request->target = std::move(target);
+  answer = co_await run(std::move(inbound), std::move(*request));
+  co_return as_error(std::move(answer));
+}
+
+std::optional<Answer> Calls::denied(const Inbound& inbound, Method method, Target target) const {
+  Answer fault;
+  auto request = read_other(inbound, method, fault);
+  if (!request) return fault;
+  request->target = std::move(target);
+  Call call;
+  call.row.principal = inbound.client->principal.id;
+  call.request = std::move(*request);
+  calls::weigh(call, snapshots_.current(), *this);
+  if (!call.judged.refused()) return std::nullopt;
+  const Refusal& refusal = call.judged.refusals.front();
+  if (refusal.unknown_tool) return Answer{{}, not_found(refusal.sentence, call.request.uri), {}};
+  CallMeta meta;
+  meta.code = refusal.code;
+  meta.retry = retry_for(refusal.code);
+  meta.reasons = refusal.reasons;
+  return refusal_error(meta, refusal.sentence);
+}
+
+asio::awaitable<Answer> Calls::run(Inbound inbound, Request request) {
+  FlightPtr flight = new_flight(std::move(request), inbound.received);
   Call& call = flight->call;
   auto key = client_key(inbound);
   if (key) call.request.key = std::move(*key);
@@ -124,7 +157,7 @@ class Attached {
 
 // Waits until the flight is done, the hold of an ask ends, or the client gives up.
 asio::awaitable<Answer> Calls::attend(FlightPtr flight, Inbound inbound) {
-  Waiter waiter{inbound.channel, progress_token(inbound)};
+  Waiter waiter{inbound.channel, inbound.client->session, progress_token(inbound)};
   const Attached attached(flight, waiter);
   if (inbound.cancel) {
     inbound.cancel->on_cancel([weak = std::weak_ptr<Flight>(flight)](CancelReason) {

@@ -30,10 +30,12 @@ std::string refusal_words(const BudgetUse& use, const policy::BudgetRefusal& ref
 
 void find_budgets(Call& call, const Context&) {
   Judgement& judged = call.judged;
-  if (!judged.tool || !judged.tool->input || judged.snapshot->policy->budgets.empty()) return;
+  const bool other = judged.tool && judged.tool->method != Method::tools_call;
+  if (!judged.tool || (!judged.tool->input && !other) || judged.snapshot->policy->budgets.empty()) return;
   if (call.request.arguments && call.request.arguments.ambiguity()) return;
   const CallFacts facts = facts_of(call);
   for (const policy::BudgetRule* rule : policy::budgets_for(*judged.snapshot->policy, facts)) {
+    if (other && !rule->match) continue;  // only tool calls are requests of their own accord
     BudgetUse use{rule, policy::budget_key(rule->budget, facts, call.row.run), {}};
     if (rule->budget.sum) {
       auto amount = policy::budget_amount(rule->budget, facts.arguments, facts.input_schema);

@@ -31,9 +31,14 @@ struct Request {
   std::shared_ptr<const ClientContext> client;
   std::shared_ptr<const json::Document> document;  // owns params
   json::Value params;
-  json::Value arguments;  // absent: the client sent none, which means {}
-  std::string name;       // the tool as the client calls it
-  std::string key;        // idempotency key, empty: none
+  // Absent: the client sent none, which means {}. Of resources/read and completion/complete: params without `_meta`.
+  json::Value arguments;
+  std::shared_ptr<const json::Document> made;  // owns arguments where they were made of params
+  Method method = Method::tools_call;
+  std::string name;  // the tool or prompt as the client calls it; empty for resources
+  std::string uri;   // of a resource
+  Target target;     // of everything but tools
+  std::string key;   // idempotency key, empty: none
   UnixMillis received = 0;
 };
 
@@ -91,8 +96,19 @@ struct Call {
 
 // Reads `params` of a tools/call. nullopt and `fault`: malformed, answered as a JSON-RPC error.
 std::optional<Request> read_request(const Inbound& inbound, Answer& fault);
+// The same of resources/read, prompts/get and completion/complete.
+std::optional<Request> read_other(const Inbound& inbound, Method method, Answer& fault);
 
-// Members of params that go on to the server, with the tool's own name and without braces; and those of `_meta`.
+// The params of a waiting call as they are kept: those of other methods begin with the method's name.
+[[nodiscard]] std::string stored_params(const Request& request);
+struct StoredParams {
+  Method method = Method::tools_call;
+  std::string params;
+};
+[[nodiscard]] StoredParams read_stored(std::string text);
+
+// Members of params that go on to the server, with the own name of tool or prompt and without braces; and those of
+// `_meta`.
 [[nodiscard]] std::string forwarded_params(const Request& request, std::string_view tool);
 // `without`: a key that the gateway sets itself, in any spelling.
 [[nodiscard]] std::string forwarded_meta(const Request& request, std::string_view without = {});

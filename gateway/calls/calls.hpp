@@ -33,8 +33,9 @@ class HttpClient;
 
 namespace sallyport::gateway::calls {
 
-// Whether an object has the shape of a tool's result; anything else is no answer (design section 7).
-[[nodiscard]] bool is_tool_result(json::Value result);
+// Whether an object has the shape of that method's result; anything else is no answer (design section 7).
+[[nodiscard]] bool is_result_of(Method method, json::Value result);
+[[nodiscard]] inline bool is_tool_result(json::Value result) { return is_result_of(Method::tools_call, result); }
 
 // What receipts say of this process.
 struct Identity {
@@ -63,6 +64,10 @@ class Calls final : private Context {
   asio::awaitable<Status> recover();
   // `tools/call`, the gateway's own tools included.
   asio::awaitable<Answer> tools_call(Inbound inbound);
+  // resources/read, prompts/get, completion/complete: refusals are JSON-RPC errors.
+  asio::awaitable<Answer> other_call(Inbound inbound, Method method, Target target);
+  // What such a call would be refused with by rules, stops and what is unknown; nullopt: not. Leaves no trace.
+  [[nodiscard]] std::optional<Answer> denied(const Inbound& inbound, Method method, Target target) const;
   // Raw tool objects of the gateway's own tools.
   [[nodiscard]] static std::vector<std::string> own_tools();
 
@@ -120,6 +125,7 @@ class Calls final : private Context {
                               const std::string& receipt);
 
   // attach.cpp: the client's side
+  asio::awaitable<Answer> run(Inbound inbound, Request request);
   asio::awaitable<Answer> attend(FlightPtr flight, Inbound inbound);
   [[nodiscard]] Answer answer_of(const FlightPtr& flight);
   [[nodiscard]] FlightPtr new_flight(Request request, UnixMillis received);
@@ -163,6 +169,9 @@ class Calls final : private Context {
   void set_answer(const FlightPtr& flight, const ServerAnswer& answer, trust::ResultStatus status,
                   const std::optional<std::string>& withheld, const std::string& warning, CallMeta& meta);
   void remember(const OperationRow& row);
+
+  // questions.cpp: what a server asks of the client while its call is open
+  asio::awaitable<ClientReply> pass_question(FlightPtr flight, ServerQuestion question);
 
   // receipts.cpp
   [[nodiscard]] trust::ReceiptBody body_of(const Call& call, trust::ReceiptKind kind) const;

@@ -68,7 +68,7 @@ Finding judge_answer(const Call& call, const ServerAnswer& answer) {
   if (!answer.sent && answer.kind != ServerAnswer::Kind::result && answer.kind != ServerAnswer::Kind::error) {
     return {Event::fail, Unknown::no, "not-sent", trust::ResultStatus::refused};
   }
-  const bool shapeless = answer.kind == ServerAnswer::Kind::result && !is_tool_result(answer.result);
+  const bool shapeless = answer.kind == ServerAnswer::Kind::result && !is_result_of(call.request.method, answer.result);
   const bool lost = answer.kind == ServerAnswer::Kind::lost || answer.kind == ServerAnswer::Kind::not_sent || shapeless;
   if (lost) {
     // A read changes nothing, whether it ran or not.
@@ -162,9 +162,9 @@ std::vector<std::string> Calls::fulfilled(const Call& call, const OperationRow& 
 asio::awaitable<void> Calls::conclude(FlightPtr flight, ServerAnswer answer) {
   Call& call = flight->call;
   const Finding finding = judge_answer(call, answer);
-  if (answer.kind == ServerAnswer::Kind::result && !is_tool_result(answer.result)) {
+  if (answer.kind == ServerAnswer::Kind::result && !is_result_of(call.request.method, answer.result)) {
     answer.kind = ServerAnswer::Kind::lost;
-    answer.detail = "the server's answer is no tool result";
+    answer.detail = fmt::format("the server's answer is no result of {}", to_string(call.request.method));
   }
   OperationRow row = call.row;
   // From `intent` nothing but a failure to send leads anywhere else than through `sent`.
@@ -354,7 +354,7 @@ asio::awaitable<void> Calls::conclude_refused(FlightPtr flight) {
   meta.reasons = refusal.reasons;
   if (meta.reasons.empty()) meta.reasons.push_back({refusal.code, refusal.sentence, {}, {}, false});
   if (refusal.unknown_tool) {
-    flight->error = mcp::RpcError{mcp::code::kInvalidParams, refusal.sentence, {}};
+    flight->error = not_found(refusal.sentence, call.request.uri);
   } else {
     flight->result = refusal_result(meta, refusal.sentence);
   }
@@ -362,8 +362,11 @@ asio::awaitable<void> Calls::conclude_refused(FlightPtr flight) {
                 static_cast<double>(clock_.now() - call.request.received) / 1000.0);
 }
 
-bool is_tool_result(json::Value result) {
+bool is_result_of(Method method, json::Value result) {
   if (!result || !result.is_object()) return false;
+  if (method == Method::resources_read) return result.find("contents").is_array();
+  if (method == Method::prompts_get) return result.find("messages").is_array();
+  if (method == Method::completion_complete) return result.find("completion").is_object();
   const json::Value content = result.find("content");
   const json::Value flag = result.find("isError");
   const json::Value type = result.find("resultType");

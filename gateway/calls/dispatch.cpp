@@ -59,6 +59,11 @@ asio::awaitable<ServerAnswer> Calls::dispatch(FlightPtr flight, std::shared_ptr<
   if (permit.wants_progress()) {
     control.progress = [raw = flight.get()](std::string_view params_raw) { pass_progress(*raw, params_raw); };
   }
+  control.session = call.request.client->session;
+  control.log = [raw = flight.get()](std::string_view params_raw) {
+    for (const Waiter* waiter : raw->waiters) waiter->channel->notify("notifications/message", params_raw);
+  };
+  control.ask = [this, flight](ServerQuestion question) { return pass_question(flight, std::move(question)); };
   ServerAnswer answer = co_await link->call(std::move(permit), std::move(control));
   call.answered = clock_.now();
   flight->cancel.on_cancel({});

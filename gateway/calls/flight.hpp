@@ -17,8 +17,9 @@ namespace sallyport::gateway::calls {
 // A client request that waits for the flight's answer.
 struct Waiter {
   ClientChannel* channel = nullptr;  // valid while the waiter is attached
-  std::string progress_token;        // raw token of the client, empty: wants no progress
-  double last_progress = -1;         // notes must increase
+  std::string session;
+  std::string progress_token;  // raw token of the client, empty: wants no progress
+  double last_progress = -1;   // notes must increase
 };
 
 enum class Stage : unsigned char { deciding, asking, running, done };

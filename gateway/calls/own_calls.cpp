@@ -78,7 +78,13 @@ asio::awaitable<Answer> Calls::wait_call(Inbound inbound, Request request) {
     flight = repeat.flight;
   }
   if (!flight) co_return invalid("What was to be approved is no longer stored. Call again.");
+  const bool tool = flight->call.request.method == Method::tools_call;
   Answer answer = co_await attend(flight, std::move(inbound));
+  // What was read is no tool's result; it is handed over as the content of one.
+  if (!tool && !answer.error && !is_refusal(answer.result)) {
+    answer.result = fmt::format(R"({{"content":[{{"type":"text","text":{}}}],"structuredContent":{}}})",
+                                quote(answer.result), answer.result);
+  }
   co_return answer;
 }
 

@@ -44,10 +44,14 @@ void refuse_ambiguous(Call& call, const json::Value::Mark& mark, std::size_t fra
 
 void check_arguments(Call& call, const Context&) {
   Judgement& judged = call.judged;
-  if (!judged.tool || !judged.tool->input) return;
+  if (!judged.tool || (!judged.tool->input && judged.tool->method == Method::tools_call)) return;
   const json::Value arguments = call.request.arguments ? call.request.arguments : empty_object().root();
   if (const auto mark = arguments.ambiguity()) {
     refuse_ambiguous(call, *mark, arguments.pointer().size());
+    return;
+  }
+  if (!judged.tool->input) {  // no method but tools/call has a schema
+    judged.arguments_judged = true;
     return;
   }
   const schema::Verdict verdict = judged.tool->input->validate(arguments, judged.snapshot->policy->redact);

@@ -55,7 +55,7 @@ void apply_contract(Call& call, const Context& context) {
   Judgement& judged = call.judged;
   if (!judged.tool) return;
   judged.effect = judged.tool->effect;
-  if (judged.arguments_judged) {
+  if (judged.arguments_judged && judged.tool->input) {
     const json::Value schema = judged.tool->input->document().root();
     for (const Tool::Case& entry : judged.tool->cases) {
       if (entry.when->judge(call.request.arguments, schema) != policy::Truth::yes) continue;
@@ -72,10 +72,18 @@ void apply_contract(Call& call, const Context& context) {
   call.row.contract_scope = judged.scope.has_contract_scope;
   call.row.key = judged.key;
   const std::string_view bytes = call.request.arguments ? call.request.arguments.raw() : std::string_view("{}");
-  judged.fingerprint = context.fingerprint(fmt::format("repeat\n{}\n{}\n{}\n{}", quote(call.row.principal),
-                                                       quote(call.row.server), quote(call.row.tool), bytes));
+  const bool tool = call.request.method == Method::tools_call;
+  judged.fingerprint =
+      context.fingerprint(fmt::format("repeat\n{}{}\n{}\n{}\n{}", tool ? "" : to_string(call.request.method),
+                                      quote(call.row.principal), quote(call.row.server), quote(call.row.tool), bytes));
   call.row.fingerprint = judged.fingerprint;
   const std::string& says = judged.tool->contract ? judged.tool->contract->says : std::string();
+  if (!tool) {
+    const Request& request = call.request;
+    call.row.summary =
+        fmt::format("{} {}", to_string(request.method), request.uri.empty() ? request.name : request.uri);
+    return;
+  }
   call.row.summary = says.empty() ? judged.tool->ref.tool : trust::says_line(says, call.request.arguments);
 }
 

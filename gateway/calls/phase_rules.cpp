@@ -10,13 +10,15 @@ CallFacts facts_of(const Call& call) {
   const Judgement& judged = call.judged;
   CallFacts facts;
   facts.principal = &call.request.client->principal;
+  facts.method = judged.tool->method;
+  facts.uri = call.request.uri;
   facts.server = judged.tool->ref.server;
   facts.tool = judged.tool->ref.tool;
   facts.effect = judged.effect.effective;
   facts.pinned = judged.tool->state == ToolState::pinned;
   facts.arguments = call.request.arguments;
   if (judged.tool->contract) facts.paths = judged.tool->contract->paths;
-  facts.input_schema = judged.tool->input->document().root();
+  if (judged.tool->input) facts.input_schema = judged.tool->input->document().root();
   return facts;
 }
 
@@ -36,7 +38,7 @@ void add_denials(Judgement& judged) {
 
 void weigh_rules(Call& call, const Context&) {
   Judgement& judged = call.judged;
-  if (!judged.tool || !judged.tool->input) return;
+  if (!judged.tool || (!judged.tool->input && judged.tool->method == Method::tools_call)) return;
   if (call.request.arguments && call.request.arguments.ambiguity())
     return;  // no rule may read what can be read in two ways
   judged.weighed = policy::weigh(*judged.snapshot->policy, facts_of(call));

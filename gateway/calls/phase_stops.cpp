@@ -11,7 +11,9 @@ bool concerns(const StopRow& stop, const Call& call) {
   if (stop.kind == "all") return true;
   if (stop.kind == "principal") return stop.value == call.row.principal;
   if (stop.kind == "server") return stop.value == call.row.server;
-  if (stop.kind == "tool") return stop.value == call.row.server && stop.tool == call.row.tool;
+  if (stop.kind == "tool") {
+    return stop.value == call.row.server && stop.tool == call.row.tool && call.request.method == Method::tools_call;
+  }
   return true;  // a kind of a later version: stopping too much is the safe reading
 }
 

@@ -11,6 +11,8 @@ bool is_hidden(const Call& call) {
   const Judgement& judged = call.judged;
   CallFacts facts;
   facts.principal = &call.request.client->principal;
+  facts.method = call.request.method;
+  facts.uri = call.request.uri;
   facts.server = judged.tool->ref.server;
   facts.tool = judged.tool->ref.tool;
   facts.effect = judged.tool->effect.effective;
@@ -19,10 +21,15 @@ bool is_hidden(const Call& call) {
 }
 
 void refuse_unknown(Call& call) {
+  const Request& request = call.request;
+  const bool resource = !request.uri.empty();
+  const char* what = resource                               ? "Resource not found"
+                     : request.method == Method::tools_call ? "Unknown tool"
+                                                            : "Unknown prompt";
   call.judged.tool = nullptr;
   call.judged.refusals.push_back(
       {.code = ReasonCode::policy_denied,
-       .sentence = fmt::format("Unknown tool: {}", visible(call.request.name.substr(0, 200))),
+       .sentence = fmt::format("{}: {}", what, visible((resource ? request.uri : request.name).substr(0, 200))),
        .reasons = {},
        .unknown_tool = true,
        .approval = {}});
@@ -38,7 +45,32 @@ void refuse(Judgement& judged, ReasonCode code, std::string sentence, std::strin
   judged.refusals.push_back(std::move(refusal));
 }
 
+namespace {
+
+// A resource, prompt or completion: its server is known already, and nothing is known of it but that.
+void find_target(Call& call) {
+  Judgement& judged = call.judged;
+  const Request& request = call.request;
+  if (!request.target.problem.empty()) return refuse(judged, ReasonCode::arguments_invalid, request.target.problem);
+  const auto found = judged.snapshot->servers.find(request.target.server);
+  if (found == judged.snapshot->servers.end()) return refuse_unknown(call);
+  judged.server = &found->second;
+  auto tool = std::make_shared<Tool>();
+  tool->method = request.method;
+  tool->ref = {found->first, request.target.name};
+  tool->exposed = request.name;
+  tool->state = found->second.identity_ok ? ToolState::pinned : ToolState::unpinned;
+  tool->effect.effective = Effect{EffectCategory::read, false, Repeat::safe, {}};
+  judged.tool = std::move(tool);
+  call.row.server = found->first;
+  call.row.tool = request.target.name;
+  if (is_hidden(call)) refuse_unknown(call);
+}
+
+}  // namespace
+
 void find_tool(Call& call, const Context&) {
+  if (call.request.method != Method::tools_call) return find_target(call);
   Judgement& judged = call.judged;
   const std::string& mount = call.request.client->mount.server;
   const Tool* tool = judged.snapshot->find(mount, call.request.name);

@@ -45,6 +45,8 @@ trust::ReceiptBody Calls::body_of(const Call& call, trust::ReceiptKind kind) con
   body.client_version = client.claimed_version;
   body.server_id = call.row.server;
   body.tool = call.row.tool.empty() ? call.request.name : call.row.tool;
+  body.uri = call.request.uri;
+  if (call.request.method != Method::tools_call) body.method = to_string(call.request.method);
   body.protocol = client.protocol_version;
   body.transport = client.transport;
   body.times.received = call.request.received;

@@ -16,6 +16,7 @@ class Permit {
  public:
   static PermittedCall make(const calls::Call& call, bool wants_progress) {
     PermittedCall permit;
+    permit.method_ = call.request.method;
     permit.tool_ = {call.row.server, call.row.tool};
     permit.operation_ = call.row.id;
     permit.attempt_ = call.row.attempts;
@@ -110,7 +111,7 @@ asio::awaitable<Result<PermittedCall>> Calls::record(FlightPtr flight) {
   body.outcome = trust::OutcomeRecord{Outcome::unknown, "intent"};
   const bool asked = call.judged.decision.verdict == Verdict::ask;
   const std::string binding = asked ? trust::digest(binding_of(call)) : std::string();
-  const std::string params(call.request.params.raw());
+  const std::string params = stored_params(call.request);
   std::string receipt;
   std::uint64_t revision = 0;
   auto committed = co_await store_.commit(row.is_read ? Durability::crash : Durability::power, [&](Tx& tx) -> Status {

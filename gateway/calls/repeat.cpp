@@ -149,7 +149,9 @@ asio::awaitable<Calls::Repeat> Calls::resume(OperationRow row, std::shared_ptr<c
     co_return repeat;
   }
   if (!params || !approval) co_return repeat;
-  auto document = json::Document::parse(*params, json::Limits{.bytes = params->size(), .depth = 10'000});
+  StoredParams kept = read_stored(std::move(*params));
+  const std::size_t bytes = kept.params.size();
+  auto document = json::Document::parse(std::move(kept.params), json::Limits{.bytes = bytes, .depth = 10'000});
   if (!document) co_return repeat;
   // The tool that was asked for, by the server's own name, wherever this client stands.
   auto own = std::make_shared<ClientContext>(*client);
@@ -160,9 +162,11 @@ asio::awaitable<Calls::Repeat> Calls::resume(OperationRow row, std::shared_ptr<c
   stored.params = stored.document->root();
   stored.received = now->created;
   Answer fault;
-  auto request = read_request(stored, fault);
+  const bool tool = kept.method == Method::tools_call;
+  auto request = tool ? read_request(stored, fault) : read_other(stored, kept.method, fault);
   if (!request) co_return repeat;
-  request->name = now->tool;
+  if (tool || !request->name.empty()) request->name = now->tool;
+  request->target = {now->server, now->tool, {}};
   request->key = now->key;
   auto flight = std::make_shared<Flight>(loop_);
   flight->call.request = std::move(*request);

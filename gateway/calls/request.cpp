@@ -37,6 +37,47 @@ std::string unclear_name(json::Value frame, std::span<const std::string_view> kn
 constexpr std::array<std::string_view, 6> kParams{"name", "arguments",      "_meta",
                                                   "task", "inputResponses", "requestState"};
 constexpr std::array<std::string_view, 2> kMeta{"progressToken", mcp::kKeyMeta};
+constexpr std::array<std::string_view, 9> kOther{"name",    "arguments", "uri",  "ref",           "argument",
+                                                 "context", "_meta",     "task", "inputResponses"};
+constexpr std::array<std::string_view, 4> kReference{"type", "name", "uri", "value"};
+
+// What is wrong with `_meta`, or empty.
+std::string meta_fault(json::Value meta) {
+  if (!meta) return {};
+  if (!meta.is_object()) return "`_meta` must be an object";
+  if (meta.ambiguity()) return "`_meta` has members that cannot be told apart";
+  auto unclear = unclear_name(meta, kMeta);
+  return unclear.empty() ? unclear : "`_meta` cannot be read in one way: " + unclear;
+}
+
+// Reads `ref` and `argument` of a completion; what is wrong with them, or empty.
+std::string read_completion(json::Value params, Request& request) {
+  const json::Value ref = params.find("ref");
+  const json::Value argument = params.find("argument");
+  if (!ref.is_object() || !argument.is_object()) return "completion/complete needs `ref` and `argument`, objects";
+  for (const json::Value frame : {ref, argument}) {
+    if (auto unclear = unclear_name(frame, kReference); !unclear.empty()) return unclear;
+  }
+  if (!argument.find("name").is_string() || !argument.find("value").is_string())
+    return "`argument` needs a `name` and a `value`, strings";
+  const bool prompt = ref.find("type").equals("ref/prompt");
+  const json::Value target = ref.find(prompt ? "name" : "uri");
+  if (!prompt && !ref.find("type").equals("ref/resource")) return "`ref.type` must be ref/prompt or ref/resource";
+  if (!target.is_string()) return prompt ? "`ref` needs a `name`, a string" : "`ref` needs a `uri`, a string";
+  (prompt ? request.name : request.uri) = target.string();
+  return {};
+}
+
+// Params without `_meta`, as a document of its own: what rules, receipts and approvals take for the arguments.
+std::shared_ptr<const json::Document> without_meta(json::Value params) {
+  std::string text;
+  for (const json::Member member : params.members()) {
+    if (!member.key.equals("_meta")) append(text, member.key.raw(), member.value.raw());
+  }
+  const std::size_t bytes = text.size() + 2;
+  auto made = json::Document::parse("{" + text + "}", {.bytes = bytes, .depth = 10'000});
+  return made ? std::make_shared<const json::Document>(std::move(*made)) : nullptr;
+}
 
 }  // namespace
 
@@ -53,11 +94,7 @@ std::optional<Request> read_request(const Inbound& inbound, Answer& fault) {
   if (!name || !name.is_string()) return refuse("tools/call needs a `name`, a string");
   const json::Value args = inbound.params.find("arguments");
   if (args && !args.is_object()) return refuse("`arguments` must be an object");
-  const json::Value meta = inbound.params.find("_meta");
-  if (meta && !meta.is_object()) return refuse("`_meta` must be an object");
-  if (meta && meta.ambiguity()) return refuse("`_meta` has members that cannot be told apart");
-  if (auto unclear = meta ? unclear_name(meta, kMeta) : std::string(); !unclear.empty())
-    return refuse("`_meta` cannot be read in one way: " + unclear);
+  if (auto fault = meta_fault(inbound.params.find("_meta")); !fault.empty()) return refuse(std::move(fault));
   Request request;
   request.client = inbound.client;
   request.document = inbound.document;
@@ -68,11 +105,67 @@ std::optional<Request> read_request(const Inbound& inbound, Answer& fault) {
   return request;
 }
 
+std::optional<Request> read_other(const Inbound& inbound, Method method, Answer& fault) {
+  const auto refuse = [&](std::string message) {
+    fault = Answer::fail(mcp::code::kInvalidParams, std::move(message));
+    return std::nullopt;
+  };
+  const json::Value params = inbound.params;
+  if (!params) return refuse(fmt::format("{} needs params", to_string(method)));
+  if (auto unclear = unclear_name(params, kOther); !unclear.empty())
+    return refuse("params cannot be read in one way: " + unclear);
+  if (auto wrong = meta_fault(params.find("_meta")); !wrong.empty()) return refuse(std::move(wrong));
+  Request request;
+  request.method = method;
+  request.client = inbound.client;
+  request.document = inbound.document;
+  request.params = params;
+  request.received = inbound.received;
+  if (method == Method::prompts_get) {
+    const json::Value args = params.find("arguments");
+    if (!params.find("name").is_string()) return refuse("prompts/get needs a `name`, a string");
+    if (args && !args.is_object()) return refuse("`arguments` must be an object");
+    request.name = params.find("name").string();
+    request.arguments = args;
+    return request;
+  }
+  if (method == Method::resources_read) {
+    if (!params.find("uri").is_string()) return refuse("resources/read needs a `uri`, a string");
+    request.uri = params.find("uri").string();
+  } else if (auto wrong = read_completion(params, request); !wrong.empty()) {
+    return refuse(std::move(wrong));
+  }
+  request.made = without_meta(params);
+  if (!request.made) return refuse("params cannot be read");
+  request.arguments = request.made->root();
+  return request;
+}
+
+std::string stored_params(const Request& request) {
+  const std::string params(request.params.raw());
+  if (request.method == Method::tools_call) return params;
+  return std::string(to_string(request.method)) + " " + params;
+}
+
+StoredParams read_stored(std::string text) {
+  const std::size_t space = text.find(' ');
+  if (text.starts_with('{') || space == std::string::npos) return {Method::tools_call, std::move(text)};
+  const auto method = parse_method(std::string_view(text).substr(0, space));
+  return {method.value_or(Method::tools_call), text.substr(space + 1)};
+}
+
 std::string forwarded_params(const Request& request, std::string_view tool) {
-  std::string out = "\"name\":" + quote(tool);
+  std::string out;
+  const bool named = request.method == Method::tools_call || request.method == Method::prompts_get;
+  if (named) out = "\"name\":" + quote(tool);
   for (const json::Member member : request.params.members()) {
-    if (member.key.equals("name") || member.key.equals("_meta") || member.key.equals("task")) continue;
-    append(out, member.key.raw(), member.value.raw());
+    if ((named && member.key.equals("name")) || member.key.equals("_meta") || member.key.equals("task")) continue;
+    const bool prompt = request.method == Method::completion_complete && !request.name.empty();
+    if (prompt && member.key.equals("ref")) {
+      append(out, member.key.raw(), mcp::replace_value(member.value, "name", quote(tool)));
+    } else {
+      append(out, member.key.raw(), member.value.raw());
+    }
   }
   return out;
 }

@@ -48,6 +48,22 @@ std::multimap<std::string, trust::TextFinding, std::less<>> name_findings(const 
   return found;
 }
 
+bool is_true(json::Value value) { return value.is_bool() && value.boolean(); }
+
+Offers read_offers(const std::string& capabilities_raw) {
+  Offers offers;
+  offers.known = true;
+  auto document = json::Document::parse(capabilities_raw, {.bytes = capabilities_raw.size(), .depth = 1000});
+  if (!document) return offers;
+  const json::Value root = document->root();
+  offers.prompts = root.find("prompts").is_object();
+  offers.resources = root.find("resources").is_object();
+  offers.subscribe = is_true(root.at("/resources/subscribe"));
+  offers.completions = root.find("completions").is_object();
+  offers.logging = root.find("logging").is_object();
+  return offers;
+}
+
 // The lock's digests leave out what the trust file ignores now: changing that list is no drift.
 Rules with_present_ignores(Rules rules) {
   if (!rules.lock || !rules.trust) return rules;
@@ -113,6 +129,7 @@ asio::awaitable<void> Catalogue::discover_one(std::string server) {
       auto tools = co_await (*link)->list_tools(deadline);
       if (tools) {
         listing.problem.clear();
+        listing.offers = read_offers((*link)->info().capabilities_raw);
         listing.tools = std::make_shared<const ToolListing>(std::move(*tools));
         links_[link->get()] = LinkDefinitions{*link, server, digests_of(server, *listing.tools)};
       } else {
@@ -153,6 +170,7 @@ asio::awaitable<Result<bool>> Catalogue::verify(std::shared_ptr<ServerLink> link
     rebuild();
     co_return false;
   }
+  if (tool->method != Method::tools_call) co_return true;  // it has no definition
   auto known = links_.find(link.get());
   if (known != links_.end() && known->second.link.lock() != link)
     known = links_.end();  // another link at the same address
@@ -194,6 +212,7 @@ ServerView Catalogue::build_server(const std::string& id, const Listing& listing
   ServerView view;
   view.id = id;
   view.problem = listing.problem;
+  view.offers = listing.offers;
   std::string foreign;  // why it is not the server that was accepted
   const trust::LockServer* locked = lock_ ? lock_->server(id) : nullptr;
   if (const std::string& found = identities_[id]; !found.empty()) {

@@ -55,7 +55,8 @@ class Catalogue final : public Snapshots, public Definitions {
  private:
   struct Listing {
     std::shared_ptr<const ToolListing> tools;  // null: never listed
-    std::string problem;                       // of the last discovery; empty: it went well
+    Offers offers;
+    std::string problem;  // of the last discovery; empty: it went well
     bool tried = false;
     bool running = false;
     bool again = false;

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "gateway/catalogue/naming.hpp"
+#include "gateway/ports/naming.hpp"
 #include "policy/conditions/condition.hpp"
 #include "schemas/core/encoding.hpp"
 #include "trust/definitions/definition.hpp"

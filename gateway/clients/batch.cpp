@@ -17,6 +17,7 @@ class Part final : public Reply {
   explicit Part(std::shared_ptr<Gathering> batch) : batch_(std::move(batch)) {}
   void note(std::string message, bool droppable) override { batch_->whole->note(std::move(message), droppable); }
   [[nodiscard]] bool open() const override { return batch_->whole->open(); }
+  [[nodiscard]] bool takes_notes() const override { return batch_->whole->takes_notes(); }
   void finish(Finished finished) override {
     Gathering& batch = *batch_;
     if (!finished.cancelled) {

@@ -36,6 +36,7 @@ class Flights::Flight final : public ClientChannel {
         keep(std::move(start.keep)),
         alive_(std::move(start.alive)),
         admits_(std::move(start.admits)),
+        ask_(std::move(start.ask)),
         reply_(std::move(reply)) {}
 
   Flight(const Flight&) = delete;
@@ -46,6 +47,10 @@ class Flights::Flight final : public ClientChannel {
     if (reply_ == nullptr || cancelled || !reply_->open()) return;
     if (admits_ && !admits_(method, params_raw)) return;
     reply_->note(mcp::notification(method, params_raw), method == "notifications/progress");
+  }
+  asio::awaitable<ClientReply> ask(ServerQuestion question) override {
+    if (!ask_ || reply_ == nullptr || cancelled) return ClientChannel::ask(std::move(question));
+    return ask_(std::move(question), reply_);
   }
   [[nodiscard]] bool open() const override { return reply_ != nullptr && !cancelled && reply_->open(); }
 
@@ -69,6 +74,7 @@ class Flights::Flight final : public ClientChannel {
  private:
   std::weak_ptr<const void> alive_;
   Admits admits_;
+  Ask ask_;
   std::shared_ptr<Reply> reply_;  // null once finished
 };
 

@@ -23,6 +23,8 @@ class Flights {
  public:
   // Whether a notification may go to the client now (log levels).
   using Admits = std::function<bool(std::string_view method, std::string_view params_raw)>;
+  // Puts a question to the client, on the stream of this reply if it can.
+  using Ask = std::function<asio::awaitable<ClientReply>(ServerQuestion question, std::shared_ptr<Reply> reply)>;
   struct Rules {
     std::size_t bound = 320;
     bool unique_ids = true;
@@ -40,6 +42,7 @@ class Flights {
     std::weak_ptr<const void> alive;  // see Delivery
     std::shared_ptr<void> keep;
     Admits admits;
+    Ask ask;
   };
   // `id` is a raw token that parse_incoming let pass; inbound.channel and inbound.cancel are set here. A refusal is
   // answered on the reply, like everything else.

@@ -223,6 +223,7 @@ asio::awaitable<void> HttpFront::State::post(HttpRequest request, HttpExchange& 
     co_await respond(request, exchange, std::move(response));
     co_return;
   }
+  if (!token && incoming->messages.front().method == "initialize") co_await sessions.prepare(mount);
   Admitted admitted = admit(request, *incoming, std::move(session), identity, mount);
   if (admitted.refused) {
     co_await respond(request, exchange, std::move(*admitted.refused));

@@ -20,6 +20,7 @@ class HttpReply final : public Reply {
     if (takes_notes_ && open()) notes_.note(std::move(message), droppable);
   }
   [[nodiscard]] bool open() const override { return !left_ && !notes_.abandoned() && !finished_; }
+  [[nodiscard]] bool takes_notes() const override { return takes_notes_ && open(); }
   void finish(Finished finished) override {
     if (notes_.abandoned()) return;  // with its promise: undelivered
     finished_ = std::move(finished);

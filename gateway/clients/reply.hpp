@@ -49,9 +49,10 @@ class Reply {
   Reply(const Reply&) = delete;
   Reply& operator=(const Reply&) = delete;
   virtual ~Reply() = default;
-  virtual void note(std::string message, bool droppable) = 0;  // a notification that belongs to this request
-  [[nodiscard]] virtual bool open() const = 0;                 // the client can still get the answer
-  virtual void finish(Finished finished) = 0;                  // exactly once; no note after it
+  virtual void note(std::string message, bool droppable) = 0;        // a notification that belongs to this request
+  [[nodiscard]] virtual bool open() const = 0;                       // the client can still get the answer
+  [[nodiscard]] virtual bool takes_notes() const { return open(); }  // and what comes before it
+  virtual void finish(Finished finished) = 0;                        // exactly once; no note after it
 };
 
 }  // namespace sallyport::gateway

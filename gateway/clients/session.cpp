@@ -34,6 +34,8 @@ std::string claim(json::Value value) {
 
 }  // namespace
 
+std::span<const std::string_view> log_levels() { return kLevels; }
+
 Session::Session(std::shared_ptr<SessionServices> services, ClientContext context, std::string token,
                  Flights::Rules rules)
     : services_(std::move(services)),
@@ -57,7 +59,7 @@ void Session::receive(mcp::Message message, Extras extras, std::shared_ptr<Reply
       return;
     case mcp::Message::Kind::response:
     case mcp::Message::Kind::error_response:
-      // We ask clients nothing yet, so nobody waits for it.
+      if (questions_ && questions_->answered(message)) return;
       log::debug("client.unasked_answer", {{"session", context_->session}, {"id", message.id}});
       return;
   }
@@ -97,8 +99,38 @@ void Session::request(mcp::Message message, Extras extras, const std::shared_ptr
   Flights::Admits admits = [this](std::string_view name, std::string_view params) {
     return this->admits(name, params);
   };
-  Flights::Start start{services_->tasks, services_->front, services_->alive, self, std::move(admits)};
+  Flights::Ask ask = [self](ServerQuestion question, std::shared_ptr<Reply> to) {
+    return Session::ask(self, std::move(question), std::move(to));
+  };
+  Flights::Start start{services_->tasks, services_->front, services_->alive, self, std::move(admits), std::move(ask)};
   flights_.start(std::move(start), message.id, std::move(inbound), reply);
+}
+
+asio::awaitable<ClientReply> Session::ask(std::shared_ptr<Session> self, ServerQuestion question,
+                                          std::shared_ptr<Reply> reply) {
+  if (self->state_ != State::open) co_return ClientReply::fail(mcp::code::kInternalError, "the client is gone");
+  if (std::string lacks = self->able_.lacks(question); !lacks.empty()) {
+    co_return ClientReply::fail(mcp::code::kMethodNotFound, std::move(lacks));
+  }
+  if (!self->questions_) self->questions_ = std::make_shared<Questions>();
+  Questions::Send send = [self, reply](std::string message) {
+    if (reply->takes_notes()) {
+      reply->note(std::move(message), false);
+      return true;
+    }
+    if (self->streams_.empty()) return false;
+    self->streams_.back()->note(std::move(message), false);
+    return true;
+  };
+  const std::shared_ptr<Questions> questions = self->questions_;
+  ClientReply answer = co_await Questions::ask(questions, std::move(question), std::move(send));
+  co_return answer;
+}
+
+void Session::elicitation_complete(const std::string& server, const std::string& id, std::string_view params_raw) {
+  if (questions_ && questions_->take_elicitation(server, id)) {
+    notify("notifications/elicitation/complete", params_raw);
+  }
 }
 
 Answer Session::initialize(const mcp::Message& message) {
@@ -116,6 +148,7 @@ Answer Session::initialize(const mcp::Message& message) {
   context.claimed_name = claim(info.find("name"));
   context.claimed_version = claim(info.find("version"));
   context_ = std::make_shared<const ClientContext>(std::move(context));
+  able_ = ClientAbilities::read(message.params.find("capabilities"));
   state_ = State::open;
   json::Writer out;
   out.begin_object().member("protocolVersion", context_->protocol_version);
@@ -139,6 +172,7 @@ Answer Session::set_level(const mcp::Message& message) {
                         "`params.level` must be debug, info, notice, warning, error, critical, alert or emergency");
   }
   level_ = level;
+  services_->front.level_changed(*context_);
   return Answer::of("{}");
 }
 
@@ -146,6 +180,10 @@ void Session::notification(const mcp::Message& message) {
   if (message.method == "notifications/cancelled") {
     // An id that is not open: it was answered in the meantime, or never came. Neither is worth a word.
     (void)flights_.cancel(message.params.find("requestId"));
+    return;
+  }
+  if (message.method == "notifications/roots/list_changed" && state_ == State::open && able_.roots) {
+    services_->front.roots_changed(*context_);
     return;
   }
   if (message.method.starts_with("notifications/")) return;
@@ -199,6 +237,8 @@ void Session::end(CancelReason reason) {
   state_ = State::ended;
   flights_.cancel_all(reason);
   close_streams();
+  if (questions_) questions_->end();
+  if (was_open) services_->front.session_ended(*context_);
   if (was_open) log::info("session.closed", {{"session", context_->session}, {"principal", context_->principal.id}});
 }
 

@@ -1,12 +1,13 @@
 // Session: what one legacy client (2024-11-05 to 2025-11-25) and we agreed on: `initialize`, `ping`,
-// `logging/setLevel`, cancellation, and which of its requests are open. Free of transport: messages come in by
-// receive(), answers go to the Reply that came with them, everything else to the streams that are attached. All other
-// requests go to the Front. A codec of another era stands beside it, on the same Flights and Reply.
+// `logging/setLevel`, cancellation, what servers ask of it, and which of its requests are open. Free of transport:
+// messages come in by receive(), answers go to the Reply that came with them, everything else to the streams that are
+// attached. All other requests go to the Front. A codec of another era stands beside it, on the same Flights and Reply.
 //
 // Lives on the loop; made and found by Sessions.
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "gateway/base/clock.hpp"
 #include "gateway/clients/flights.hpp"
 #include "gateway/clients/outbox.hpp"
+#include "gateway/clients/questions.hpp"
 #include "gateway/ports/inbound.hpp"
 
 namespace sallyport::gateway {
@@ -30,6 +32,9 @@ struct SessionServices {
   std::function<Deadline::Clock::time_point()> now;
   std::shared_ptr<const int> alive = std::make_shared<const int>(0);
 };
+
+// From debug to emergency.
+[[nodiscard]] std::span<const std::string_view> log_levels();
 
 class Session : public std::enable_shared_from_this<Session> {
  public:
@@ -48,6 +53,8 @@ class Session : public std::enable_shared_from_this<Session> {
   // A notification that belongs to no request. Goes to one stream, the newest; without one, list changes wait (once
   // each) for the next, others are dropped.
   void notify(std::string_view method, std::string_view params_raw);
+  // `notifications/elicitation/complete`, if this client was sent to that page.
+  void elicitation_complete(const std::string& server, const std::string& id, std::string_view params_raw);
   void attach(const std::shared_ptr<Outbox>& stream);  // beyond kMaxStreams the oldest is closed
   void detach(const std::shared_ptr<Outbox>& stream);
   void close_streams();
@@ -60,6 +67,7 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] bool ended() const { return state_ == State::ended; }
   [[nodiscard]] bool busy() const { return flights_.count() > 0 || !streams_.empty(); }
   [[nodiscard]] bool allows_batches() const { return mcp::has_batches(context_->protocol_version); }
+  [[nodiscard]] signed char log_level() const { return level_; }     // index into log_levels(); -1: none was asked for
   [[nodiscard]] const std::string& token() const { return token_; }  // Mcp-Session-Id; empty on stdio
   [[nodiscard]] std::size_t open_requests() const { return flights_.count(); }
   void cancel_requests(CancelReason reason) { flights_.cancel_all(reason); }
@@ -71,6 +79,8 @@ class Session : public std::enable_shared_from_this<Session> {
 
  private:
   enum class State : unsigned char { fresh, open, ended };
+  static asio::awaitable<ClientReply> ask(std::shared_ptr<Session> self, ServerQuestion question,
+                                          std::shared_ptr<Reply> reply);
   void request(mcp::Message message, Extras extras, const std::shared_ptr<Reply>& reply);
   Answer initialize(const mcp::Message& message);
   Answer set_level(const mcp::Message& message);
@@ -85,6 +95,8 @@ class Session : public std::enable_shared_from_this<Session> {
   std::vector<std::shared_ptr<Outbox>> streams_;  // oldest first
   std::vector<std::string> waiting_;              // list changes that found no stream
   std::function<void()> on_idle_;
+  ClientAbilities able_;
+  std::shared_ptr<Questions> questions_;  // made with the first
   Deadline::Clock::time_point last_used_{};
   State state_ = State::fresh;
   signed char level_ = -1;  // index into the log levels; -1: none was asked for

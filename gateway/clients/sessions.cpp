@@ -139,10 +139,10 @@ asio::awaitable<void> Sessions::tell_later(Sessions& self) {
   const bool slept = co_await sleep_until(Deadline::after(self.options_.debounce));
   if (!slept) co_return;
   self.telling_ = false;
-  self.tell();
+  self.tell_changes();
 }
 
-void Sessions::tell() {
+void Sessions::tell_changes() {
   const auto changes = std::exchange(changes_, {});
   for (const auto& [id, session] : by_id_) {
     std::set<std::string_view> told;
@@ -152,6 +152,40 @@ void Sessions::tell() {
       if (sees && told.insert(method).second) session->notify(method, {});
     }
   }
+}
+
+void Sessions::log(const LinkKey& from, std::string_view params_raw) {
+  if (from.principal.empty()) return;
+  for (const auto& [id, session] : by_id_) {
+    const ClientContext& context = session->context();
+    const bool sees = context.mount.all() || context.mount.server == from.server;
+    if (!sees || context.principal.id != from.principal || (!from.session.empty() && from.session != id)) continue;
+    session->notify("notifications/message", params_raw);
+  }
+}
+
+void Sessions::elicitation_complete(const LinkKey& from, std::string_view params_raw) {
+  const auto params = json::Document::parse(std::string(params_raw));
+  const json::Value id = params ? params->root().find("elicitationId") : json::Value();
+  if (!id.is_string()) return;
+  for (const auto& [name, session] : by_id_) {
+    const bool owner = from.principal.empty() || session->context().principal.id == from.principal;
+    if (owner) session->elicitation_complete(from.server, id.string(), params_raw);
+  }
+}
+
+void Sessions::tell(const std::string& session, std::string_view method, std::string_view params_raw) {
+  if (const auto found = by_id(session)) found->notify(method, params_raw);
+}
+
+std::string_view Sessions::log_level(const std::string& principal) const {
+  signed char lowest = -1;
+  for (const auto& [id, session] : by_id_) {
+    const signed char level = session->log_level();
+    if (level < 0 || session->context().principal.id != principal) continue;
+    if (lowest < 0 || level < lowest) lowest = level;
+  }
+  return lowest < 0 ? std::string_view() : log_levels()[static_cast<std::size_t>(lowest)];
 }
 
 void Sessions::close_streams(Transport transport) {

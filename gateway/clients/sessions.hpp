@@ -54,6 +54,15 @@ class Sessions {
 
   // Tells every initialized session that sees `server` (empty: all of them), soon and once.
   void changed(std::string method, std::string server);
+  // What a server says of its own accord, to those of the link's principal that see the server; of a link that all
+  // share, to nobody, because it cannot be told whose it is.
+  void log(const LinkKey& from, std::string_view params_raw);
+  void elicitation_complete(const LinkKey& from, std::string_view params_raw);
+  void tell(const std::string& session, std::string_view method, std::string_view params_raw);
+  // The lowest log level that a session of the principal asked for; empty: none.
+  [[nodiscard]] std::string_view log_level(const std::string& principal) const;
+  // Before a session begins: until it is known what the servers offer, or for a bound of time.
+  asio::awaitable<void> prepare(Mount mount) { return services_->front.prepare(std::move(mount)); }
   void close_streams(Transport transport);
   // The session with this public id (`se_…`), or null.
   [[nodiscard]] std::shared_ptr<Session> by_id(std::string_view id) const;
@@ -68,7 +77,7 @@ class Sessions {
  private:
   static asio::awaitable<void> sweep_forever(Sessions& self);
   static asio::awaitable<void> tell_later(Sessions& self);
-  void tell();
+  void tell_changes();
   void counted();
 
   std::shared_ptr<SessionServices> services_;

@@ -221,6 +221,7 @@ asio::awaitable<void> StdioFront::State::read_lines(Connection& connection) {
     if (line && !*line) co_return;
     if (line) {
       if ((*line)->empty()) continue;
+      if (!connection.session->initialized()) co_await sessions.prepare(connection.session->context().mount);
       receive(connection, std::move(**line));
       // Lines that came in one piece: what they asked for gets its turn before the next, so that the bound above holds.
       co_await asio::post(loop, asio::use_awaitable);

@@ -226,6 +226,17 @@ std::string splice_member(json::Value object, std::string_view name, std::string
   return out += '}';
 }
 
+std::string replace_value(json::Value object, std::string_view name, std::string_view value_raw) {
+  const json::Value old = object.find(name);
+  if (!old) return splice_member(object, name, value_raw);
+  const std::string_view raw = object.raw();
+  const std::size_t begin = old.offset() - object.offset();
+  std::string out;
+  out.reserve(raw.size() + value_raw.size());
+  out.append(raw.substr(0, begin)).append(value_raw).append(raw.substr(begin + old.raw().size()));
+  return out;
+}
+
 std::string splice_call_meta(json::Value result, std::string_view own) {
   bool has_meta = false;
   bool changes = !own.empty();

@@ -65,6 +65,9 @@ using IncomingResult = std::expected<Incoming, IncomingFault>;
 // Copies an object's bytes and puts a member first (replacing one of that name, if there is one).
 [[nodiscard]] std::string splice_member(json::Value object, std::string_view name, std::string_view value_raw);
 
+// The object's bytes with another value of its (first) member of that name; without one, it is put first.
+[[nodiscard]] std::string replace_value(json::Value object, std::string_view name, std::string_view value_raw);
+
 // A result's bytes with `own` as first member of its `_meta` (made if missing) under `dev.sallyport/call`; every
 // other `dev.sallyport/` key of the server is removed (design section 9). `own` empty: only removes.
 [[nodiscard]] std::string splice_call_meta(json::Value result, std::string_view own);

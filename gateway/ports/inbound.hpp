@@ -12,6 +12,7 @@
 #include "gateway/base/signal.hpp"
 #include "gateway/mcp/jsonrpc.hpp"
 #include "gateway/mcp/protocol.hpp"
+#include "gateway/ports/server_link.hpp"
 #include "schemas/core/time.hpp"
 #include "schemas/model/principal.hpp"
 
@@ -25,6 +26,11 @@ class ClientChannel {
   virtual void notify(std::string_view method,
                       std::string_view params_raw) = 0;  // queued, bounded (drops progress first)
   [[nodiscard]] virtual bool open() const = 0;           // the client can still get the answer
+  // Puts a server's question to the client; the task may outlive this channel. Refused where the client cannot be
+  // asked.
+  virtual asio::awaitable<ClientReply> ask(ServerQuestion /*question*/) {
+    co_return ClientReply::fail(mcp::code::kMethodNotFound, "this client cannot be asked");
+  }
 };
 
 // What a client may see: the whole gateway at /mcp, or one server at /servers/<id>/mcp.
@@ -60,6 +66,14 @@ struct Inbound {
   UnixMillis received = 0;
 };
 
+// Which server a resource, prompt or completion belongs to, and the prompt's name there (relay finds it). No server:
+// unknown. `problem`: it cannot be told which; the words for the client.
+struct Target {
+  std::string server;
+  std::string name;
+  std::string problem;
+};
+
 // Exactly one of result and error. `delivered` (may be empty) is called once: true if the transport took the last byte.
 struct Answer {
   std::string result;  // raw JSON object
@@ -73,7 +87,7 @@ struct Answer {
 };
 
 // The door to everything behind clients/: joined by app from calls/, relay/ and catalogue/. Not for initialize, ping,
-// logging/setLevel and sessions, which clients/ answers itself.
+// logging/setLevel and sessions, which clients/ answers itself and only tells of.
 class Front {
  public:
   virtual ~Front() = default;
@@ -82,6 +96,11 @@ class Front {
   // For `initialize` and `server/discover`: raw JSON of our capabilities, and the instructions (may be empty).
   [[nodiscard]] virtual std::string capabilities(const ClientContext& client) const = 0;
   [[nodiscard]] virtual std::string instructions(const ClientContext& client) const = 0;
+  // Before capabilities(): until what the servers of the mount offer is known, or a bound of time has passed.
+  virtual asio::awaitable<void> prepare(Mount /*mount*/) { co_return; }
+  virtual void level_changed(const ClientContext& /*client*/) {}  // the session's log level
+  virtual void roots_changed(const ClientContext& /*client*/) {}  // notifications/roots/list_changed
+  virtual void session_ended(const ClientContext& /*client*/) {}
 };
 
 }  // namespace sallyport::gateway

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "schemas/core/json.hpp"
+#include "schemas/model/effect.hpp"
 #include "schemas/model/principal.hpp"
 
 namespace sallyport::gateway {
@@ -17,10 +18,11 @@ class PermittedCall {
   PermittedCall(const PermittedCall&) = delete;
   PermittedCall& operator=(const PermittedCall&) = delete;
 
-  [[nodiscard]] const ToolRef& tool() const { return tool_; }
+  [[nodiscard]] Method method() const { return method_; }
+  [[nodiscard]] const ToolRef& tool() const { return tool_; }  // or prompt; no name for resources
   [[nodiscard]] const std::string& operation() const { return operation_; }
   [[nodiscard]] int attempt() const { return attempt_; }
-  // params of `tools/call`, complete but for `_meta`: `"name":…,"arguments":…` with the client's bytes, no braces.
+  // params of the method, complete but for `_meta`: `"name":…,"arguments":…` with the client's bytes, no braces.
   [[nodiscard]] const std::string& params_members() const { return params_members_; }
   // Members of `_meta` to forward, raw, without braces and without progressToken; may be empty.
   [[nodiscard]] const std::string& meta_members() const { return meta_members_; }
@@ -30,6 +32,7 @@ class PermittedCall {
  private:
   friend class Permit;  // defined in gateway/calls/record.cpp alone
   PermittedCall() = default;
+  Method method_ = Method::tools_call;
   ToolRef tool_;
   std::string operation_;
   int attempt_ = 1;

@@ -40,11 +40,35 @@ struct ServerAnswer {
   bool over_limit = false;  // lost only because it was too long or too deep to be read: the server did answer
 };
 
+// What a server asks of the client while a call is open on it: sampling, elicitation, roots.
+struct ServerQuestion {
+  std::string server;
+  std::string method;
+  std::shared_ptr<const json::Document> document;  // owns params
+  json::Value params;                              // absent, or an object
+  Deadline deadline;
+  std::shared_ptr<Cancel> cancel;  // set when the server cancels it, and when the call that it belongs to ends
+};
+
+// Exactly one of result (raw JSON object) and error.
+struct ClientReply {
+  std::string result;
+  std::optional<mcp::RpcError> error;
+  static ClientReply fail(int code, std::string message) {
+    return ClientReply{{}, mcp::RpcError{code, std::move(message), {}}};
+  }
+};
+
 struct CallControl {
   Deadline deadline;
   Cancel* cancel = nullptr;  // may be null; the link registers itself and tells the server
   std::function<void(std::string_view params_raw)>
       progress;  // params of notifications/progress, our token; may be empty
+  // Of the client's session that the request is for: what a server says or asks on a pipe that several share goes to
+  // the one session with a request open there, or nowhere.
+  std::string session;
+  std::function<void(std::string_view params_raw)> log;                      // notifications/message; may be empty
+  std::function<asio::awaitable<ClientReply>(ServerQuestion question)> ask;  // empty: questions are refused
 };
 
 // An answer that comes after its attempt was given up: evidence for an unknown operation (design section 7).
@@ -67,12 +91,17 @@ class ServerLink {
  public:
   virtual ~ServerLink() = default;
   [[nodiscard]] virtual const ServerInfo& info() const = 0;
-  // The only way a tool is called. Takes the permit, so that what was not decided and recorded cannot be dispatched.
+  // The only way a tool is called, a resource or prompt read, an argument completed. Takes the permit, so that what was
+  // not decided and recorded cannot be dispatched.
   virtual asio::awaitable<ServerAnswer> call(PermittedCall permit, CallControl control) = 0;
-  // Everything else; refuses `tools/call` (Error invalid).
+  // Everything else; what only call() may send is not sent.
   virtual asio::awaitable<ServerAnswer> relay(std::string method, std::string params_raw, CallControl control) = 0;
   virtual asio::awaitable<Result<ToolListing>> list_tools(Deadline deadline) = 0;  // all pages
   [[nodiscard]] virtual bool alive() const = 0;
+  // A notification; lost if the link is down.
+  virtual void tell(std::string_view /*method*/, std::string_view /*params_raw*/) {}
+  // While held (counted), it does not end for being idle.
+  virtual void hold(int /*by*/) {}
 };
 
 enum class ServerState : unsigned char { idle, starting, up, down, set_aside };
@@ -83,20 +112,29 @@ struct ServerStatus {
   std::string reason;  // of down and set_aside
 };
 
-class ServerEvents {
- public:
-  virtual ~ServerEvents() = default;
-  virtual void on_tools_changed(const std::string& server) = 0;
-  virtual void on_state(const ServerStatus& status) = 0;
-  virtual void on_late_answer(LateAnswer late) = 0;
-  virtual void on_log(const std::string& server, std::string_view params_raw) = 0;  // notifications/message
-};
-
 // Who a link is for: a stdio server is one child per principal unless shared (design section 8).
 struct LinkKey {
   std::string server;
-  std::string principal;
-  std::string session;  // used where the server says "isolate": "session"
+  std::string principal;  // empty in what a link says of itself: shared by all
+  std::string session;    // used where the server says "isolate": "session"
+};
+
+enum class ListKind : unsigned char { tools, prompts, resources };
+
+class ServerEvents {
+ public:
+  virtual ~ServerEvents() = default;
+  virtual void on_list_changed(const std::string& server, ListKind kind) = 0;
+  virtual void on_state(const ServerStatus& status) = 0;
+  virtual void on_late_answer(LateAnswer late) = 0;
+  // notifications/message that belongs to no request, and resources/updated: from whose link.
+  virtual void on_log(const LinkKey& from, std::string_view params_raw) = 0;
+  virtual void on_resource_updated(const LinkKey& /*from*/, std::string_view /*params_raw*/) {}
+  virtual void on_elicitation_complete(const LinkKey& /*from*/, std::string_view /*params_raw*/) {}
+  // What we declare to that server as its client: raw JSON.
+  [[nodiscard]] virtual std::string client_capabilities(const std::string& /*server*/) { return "{}"; }
+  // The log level that a new link asks for; empty: none.
+  [[nodiscard]] virtual std::string log_level(const LinkKey& /*link*/) { return {}; }
 };
 
 class Servers {
@@ -108,6 +146,11 @@ class Servers {
   // The identity as found: canonical JSON (trust/servers/identity.hpp), known once a link was made. Empty: not known
   // yet.
   [[nodiscard]] virtual std::string identity(const std::string& server) const = 0;
+  // The links that are up and serve this principal, the shared ones too.
+  [[nodiscard]] virtual std::vector<std::pair<std::string, std::shared_ptr<ServerLink>>> open_links(
+      const std::string& /*principal*/) {
+    return {};
+  }
   // Closes stdin, TERM, KILL, DELETE of sessions; returns when all are gone or the deadline passed.
   virtual asio::awaitable<void> shutdown(Deadline deadline) = 0;
 };

@@ -36,7 +36,10 @@ enum class ToolState : unsigned char {
 };
 
 // One tool of one server, as in force.
+// Other methods that go the way of a call have one of these too, made for the call: named like the prompt, without
+// definition and schemas, effect read, pinned if the server's identity was accepted.
 struct Tool {
+  Method method = Method::tools_call;
   ToolRef ref;
   std::string exposed;  // on /mcp; on the server's own mount it is ref.tool
   ToolState state = ToolState::unpinned;
@@ -61,8 +64,16 @@ struct Tool {
   std::vector<Case> cases;  // first whose condition is true holds
 };
 
+// What a server declared beside tools when it was last spoken to.
+struct Offers {
+  bool known = false;
+  bool prompts = false, resources = false, subscribe = false, completions = false, logging = false;
+  friend bool operator==(const Offers&, const Offers&) = default;
+};
+
 struct ServerView {
   std::string id;
+  Offers offers;
   bool identity_ok = false;     // found identity matches the lock
   std::string identity_digest;  // sha256:…, empty: not known
   std::string problem;          // set aside: why; empty: usable

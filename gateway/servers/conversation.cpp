@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "gateway/base/log.hpp"
 
@@ -11,6 +13,7 @@ namespace {
 
 constexpr std::size_t kMaxGivenUp = 1000;
 constexpr std::size_t kMaxHint = 500;
+constexpr std::size_t kMaxQuestions = 16;
 
 std::optional<std::int64_t> to_number(std::string_view token) {
   std::int64_t number = 0;
@@ -37,7 +40,12 @@ ServerAnswer to_answer(const mcp::Message& message) {
 
 Conversation::Conversation(asio::any_io_executor loop, std::string server, ServerEvents& events, json::Limits limits,
                            std::int64_t first_id)
-    : loop_(std::move(loop)), server_(std::move(server)), events_(events), limits_(limits), next_id_(first_id) {}
+    : loop_(std::move(loop)),
+      server_(std::move(server)),
+      owner_{server_, {}, {}},
+      events_(events),
+      limits_(limits),
+      next_id_(first_id) {}
 
 std::shared_ptr<Exchange> Conversation::open(std::string method) {
   auto exchange = std::make_shared<Exchange>(loop_, next_id_++);
@@ -46,8 +54,17 @@ std::shared_ptr<Exchange> Conversation::open(std::string method) {
   return exchange;
 }
 
-void Conversation::close(Exchange& exchange) {
+void Conversation::end(Exchange& exchange) {
   exchange.progress = {};
+  exchange.log = {};
+  exchange.ask = {};
+  for (const auto& question : std::exchange(exchange.questions, {})) {
+    if (const auto open = question.lock()) open->cancel(CancelReason::stop);
+  }
+}
+
+void Conversation::close(Exchange& exchange) {
+  end(exchange);
   if (open_.erase(exchange.id) == 0 || !exchange.sent) return;
   given_up_.emplace(exchange.id, GivenUp{exchange.operation, exchange.attempt});
   if (given_up_.size() > kMaxGivenUp) given_up_.erase(given_up_.begin());
@@ -82,19 +99,64 @@ void Conversation::on_message(const mcp::Message& message, Origin origin, std::v
       on_answer(message, origin);
       return;
     case mcp::Message::Kind::notification:
-      on_notification(message);
+      on_notification(message, origin);
       return;
     case mcp::Message::Kind::request:
-      if (message.method == "ping") {
-        replies.push_back(mcp::response(message.id, "{}"));
-        return;
-      }
-      // We declared no client capability, so a server that keeps to the protocol asks nothing else.
-      log::debug("server.request_refused", {{"server", server_}, {"method", message.method}});
-      replies.push_back(mcp::error_response(
-          message.id, {mcp::code::kMethodNotFound, "this client offers no such method to servers", {}}));
+      on_request(message, origin, replies);
       return;
   }
+}
+
+// The request of ours that something of the server belongs to: the one on whose stream it came; else the newest one, if
+// all that are open are one session's (design section 8).
+std::shared_ptr<Exchange> Conversation::cause_of(Origin origin) const {
+  if (origin.exchange != nullptr) {
+    const auto own = open_.find(origin.exchange->id);
+    // Neither a request of our own nor one that was answered has anybody who waits.
+    return own != open_.end() && !own->second->session.empty() ? own->second : nullptr;
+  }
+  std::shared_ptr<Exchange> newest;
+  for (const auto& [id, exchange] : open_) {
+    if (exchange->session.empty()) continue;
+    if (newest && newest->session != exchange->session) return nullptr;
+    newest = exchange;
+  }
+  return newest;
+}
+
+void Conversation::on_request(const mcp::Message& message, Origin origin, std::vector<std::string>& replies) {
+  if (message.method == "ping") {
+    replies.push_back(mcp::response(message.id, "{}"));
+    return;
+  }
+  const auto refuse = [&](int code, const char* why) {
+    log::info("server.request_refused",
+              {{"server", server_}, {"method", message.method.substr(0, 64)}, {"reason", why}});
+    replies.push_back(mcp::error_response(message.id, {code, why, {}}));
+  };
+  if (message.method != "sampling/createMessage" && message.method != "elicitation/create" &&
+      message.method != "roots/list") {
+    return refuse(mcp::code::kMethodNotFound, "this client offers no such method to servers");
+  }
+  const std::shared_ptr<Exchange> cause = cause_of(origin);
+  const auto asks = [](const auto& open) { return static_cast<bool>(open.second->ask); };
+  if (!on_question_ || (cause ? !cause->ask : std::ranges::none_of(open_, asks)))
+    return refuse(mcp::code::kMethodNotFound, "this client takes no questions of servers");
+  if (!cause)
+    return refuse(mcp::code::kInvalidRequest, "calls of several client sessions are open: nobody knows whom to ask");
+  const std::string id(message.id);
+  if (questions_.contains(id)) return refuse(mcp::code::kInvalidRequest, "a request with this id is still open");
+  if (questions_.size() >= kMaxQuestions) return refuse(mcp::code::kInvalidRequest, "too many questions are open");
+  ServerQuestion question;
+  question.server = server_;
+  question.method = message.method;
+  question.document = message.document;
+  question.params = message.params;
+  question.deadline = cause->deadline;
+  question.cancel = std::make_shared<Cancel>();
+  questions_.emplace(id, question.cancel);
+  cause->questions.emplace_back(question.cancel);
+  on_question_(cause, std::move(question), id);
 }
 
 void Conversation::on_answer(const mcp::Message& message, Origin origin) {
@@ -103,6 +165,7 @@ void Conversation::on_answer(const mcp::Message& message, Origin origin) {
     const bool nameless = message.id == "null";
     if (nameless && origin.exchange != nullptr && open_.contains(origin.exchange->id)) {
       const auto exchange = open_.extract(origin.exchange->id).mapped();
+      end(*exchange);
       exchange->answer.set(to_answer(message));
       return;
     }
@@ -115,7 +178,7 @@ void Conversation::on_answer(const mcp::Message& message, Origin origin) {
     return;
   }
   if (auto node = open_.extract(*id)) {
-    node.mapped()->progress = {};
+    end(*node.mapped());
     node.mapped()->answer.set(to_answer(message));
     return;
   }
@@ -132,7 +195,7 @@ void Conversation::on_answer(const mcp::Message& message, Origin origin) {
 
 void Conversation::settle(Exchange& exchange, ServerAnswer answer) {
   if (open_.erase(exchange.id) > 0) {
-    exchange.progress = {};
+    end(exchange);
     exchange.answer.set(std::move(answer));
     return;
   }
@@ -161,7 +224,7 @@ void Conversation::lose(std::int64_t id, ServerAnswer answer) {
   const auto exchange = open_.find(id)->second;
   log::warning("server.answer_lost", {{"server", server_}, {"method", exchange->method}, {"reason", answer.detail}});
   open_.erase(id);
-  exchange->progress = {};
+  end(*exchange);
   exchange->answer.set(std::move(answer));
 }
 
@@ -172,15 +235,39 @@ void Conversation::unknown_answer(std::string_view id) {
                {{"server", server_}, {"id", id}, {"count", static_cast<std::int64_t>(unknown_answers_)}});
 }
 
-void Conversation::on_notification(const mcp::Message& message) {
-  if (message.method == "notifications/progress") {
+void Conversation::on_notification(const mcp::Message& message, Origin origin) {
+  const std::string_view method = message.method;
+  if (method == "notifications/progress") {
     on_progress(message);
-  } else if (message.method == "notifications/message") {
-    if (message.params) events_.on_log(server_, message.params.raw());
-  } else if (message.method == "notifications/tools/list_changed") {
-    events_.on_tools_changed(server_);
+  } else if (method == "notifications/message") {
+    on_log(message, origin);
+  } else if (method == "notifications/tools/list_changed") {
+    events_.on_list_changed(server_, ListKind::tools);
+  } else if (method == "notifications/prompts/list_changed") {
+    events_.on_list_changed(server_, ListKind::prompts);
+  } else if (method == "notifications/resources/list_changed") {
+    events_.on_list_changed(server_, ListKind::resources);
+  } else if (method == "notifications/resources/updated" && message.params) {
+    events_.on_resource_updated(owner_, message.params.raw());
+  } else if (method == "notifications/elicitation/complete" && message.params) {
+    events_.on_elicitation_complete(owner_, message.params.raw());
+  } else if (method == "notifications/cancelled" && message.params.find("requestId")) {
+    const auto question = questions_.find(std::string(message.params.find("requestId").raw()));
+    if (question == questions_.end()) return;
+    if (const auto open = question->second.lock()) open->cancel(CancelReason::client);
   } else {
-    log::debug("server.notification", {{"server", server_}, {"method", message.method}});
+    log::debug("server.notification", {{"server", server_}, {"method", method.substr(0, 64)}});
+  }
+}
+
+void Conversation::on_log(const mcp::Message& message, Origin origin) {
+  if (!message.params) return;
+  const std::shared_ptr<Exchange> cause = cause_of(origin);
+  if (!cause) {
+    events_.on_log(owner_, message.params.raw());
+  } else if (cause->log) {
+    const auto log = cause->log;  // the call may end while it is told
+    log(message.params.raw());
   }
 }
 
@@ -213,7 +300,7 @@ void Conversation::fail_all(const std::string& reason) {
   open_.clear();
   given_up_.clear();
   for (const auto& [id, exchange] : ending) {
-    exchange->progress = {};
+    end(*exchange);
     exchange->withdrawn = !exchange->sent;
     exchange->answer.set(unanswered(*exchange, reason));
   }

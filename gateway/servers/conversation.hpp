@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -24,6 +24,9 @@ struct Origin {
 
 class Conversation {
  public:
+  // A question of the server that may go to the client of this exchange; whoever takes it answers with this raw id.
+  using OnQuestion = std::function<void(std::shared_ptr<Exchange>, ServerQuestion, std::string id)>;
+
   // `first_id`: somewhere far from what a server would answer by luck.
   Conversation(asio::any_io_executor loop, std::string server, ServerEvents& events, json::Limits limits,
                std::int64_t first_id);
@@ -48,6 +51,9 @@ class Conversation {
   void fail_all(const std::string& reason);
 
   void set_batches(bool allowed) { batches_ = allowed; }
+  void set_owner(LinkKey owner) { owner_ = std::move(owner); }
+  void on_question(OnQuestion callback) { on_question_ = std::move(callback); }
+  void question_ended(const std::string& id) { questions_.erase(id); }
   [[nodiscard]] std::size_t open_count() const { return open_.size(); }
   [[nodiscard]] std::string hint() const;  // an error of the server that named no call; empty: none
 
@@ -58,15 +64,22 @@ class Conversation {
   };
   void on_message(const mcp::Message& message, Origin origin, std::vector<std::string>& replies);
   void on_answer(const mcp::Message& message, Origin origin);
+  void on_request(const mcp::Message& message, Origin origin, std::vector<std::string>& replies);
   void on_fault(const mcp::IncomingFault& fault);
-  void on_notification(const mcp::Message& message);
+  void on_notification(const mcp::Message& message, Origin origin);
+  void on_log(const mcp::Message& message, Origin origin);
+  static void end(Exchange& exchange);  // it waits for nothing any more
+  [[nodiscard]] std::shared_ptr<Exchange> cause_of(Origin origin) const;
   void on_progress(const mcp::Message& message);
   void unknown_answer(std::string_view id);
   void lose(std::int64_t id, ServerAnswer answer);
 
   asio::any_io_executor loop_;
   std::string server_;
+  LinkKey owner_;
   ServerEvents& events_;
+  OnQuestion on_question_;
+  std::map<std::string, std::weak_ptr<Cancel>> questions_;  // by raw id of the server; bounded
   json::Limits limits_;
   std::int64_t next_id_;
   bool batches_ = false;

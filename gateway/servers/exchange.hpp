@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gateway/base/signal.hpp"
 #include "gateway/ports/server_link.hpp"
@@ -20,7 +22,12 @@ struct Exchange {
   std::string method;
   std::string operation;  // of a permitted call; empty for everything else
   int attempt = 1;
+  std::string session;  // of the client; empty: nobody's
   std::function<void(std::string_view)> progress;
+  std::function<void(std::string_view)> log;
+  std::function<asio::awaitable<ClientReply>(ServerQuestion)> ask;
+  Deadline deadline;
+  std::vector<std::weak_ptr<Cancel>> questions;  // of the server, while it is open
   std::optional<double> last_progress;
   // Any byte of it may have left. Set by the transport before it hands out the first one, never reset.
   bool sent = false;

@@ -70,11 +70,29 @@ Link::Link(std::shared_ptr<LinkContext> context, const ServerSettings& settings)
                     random_first_id(context_->entropy)),
       settings_(settings) {}
 
+void Link::set_owner(LinkKey owner) { conversation_.set_owner(std::move(owner)); }
+
+void Link::tell(std::string_view method, std::string_view params_raw) {
+  if (alive()) send_note(mcp::notification(method, params_raw), false);
+}
+
+asio::awaitable<void> Link::answer_question(std::shared_ptr<Link> self, std::shared_ptr<Exchange> exchange,
+                                            ServerQuestion question, std::string id) {
+  const std::shared_ptr<Cancel> cancel = question.cancel;
+  const auto ask = exchange->ask;
+  ClientReply reply = ClientReply::fail(mcp::code::kInternalError, "the call that this belongs to has ended");
+  if (ask) reply = co_await ask(std::move(question));
+  self->conversation_.question_ended(id);
+  // A server that cancelled its question takes an answer for a fault of ours.
+  if (self->state_ != State::up || cancel->reason() == CancelReason::client) co_return;
+  self->send_note(reply.error ? mcp::error_response(id, *reply.error) : mcp::response(id, reply.result), true);
+}
+
 std::size_t Link::message_limit() const { return context_->limits.result_bytes + kEnvelope; }
 
 asio::awaitable<ServerAnswer> Link::call(PermittedCall permit, CallControl control) {
   Request request;
-  request.method = "tools/call";
+  request.method = to_string(permit.method());
   request.operation = permit.operation();
   request.attempt = permit.attempt();
   request.idempotency_header = permit.idempotency_header();
@@ -85,7 +103,7 @@ asio::awaitable<ServerAnswer> Link::call(PermittedCall permit, CallControl contr
 }
 
 asio::awaitable<ServerAnswer> Link::relay(std::string method, std::string params_raw, CallControl control) {
-  if (method == "tools/call" || method == "initialize") {
+  if (parse_method(method) || method == "initialize") {
     co_return not_sent_answer("`" + method + "` is not relayed");
   }
   // A dry run with any token: whether the params can be used does not depend on it.
@@ -121,6 +139,10 @@ asio::awaitable<ServerAnswer> Link::run(Request request, CallControl control) {
   exchange->operation = std::move(request.operation);
   exchange->attempt = request.attempt;
   exchange->progress = std::move(control.progress);
+  exchange->session = std::move(control.session);
+  exchange->log = std::move(control.log);
+  exchange->ask = std::move(control.ask);
+  exchange->deadline = control.deadline;
   OpenRequest open(*this, exchange, control.cancel);
   const auto begun = Deadline::Clock::now();
   Outgoing outgoing;
@@ -185,7 +207,8 @@ asio::awaitable<ServerAnswer> Link::initialize(Deadline deadline) {
   Request request;
   request.method = "initialize";
   request.params = [this](const Exchange&) {
-    return initialize_params(mcp::kLegacyVersions.front(), context_->version);
+    return initialize_params(mcp::kLegacyVersions.front(), context_->version,
+                             context_->events->client_capabilities(id()));
   };
   CallControl control;
   control.deadline = deadline;
@@ -196,6 +219,10 @@ asio::awaitable<ServerAnswer> Link::initialize(Deadline deadline) {
 Status Link::accept_initialize(const ServerAnswer& answer) {
   auto info = read_initialize(answer);
   if (!info) return fail(std::move(info.error()));
+  conversation_.on_question([this](std::shared_ptr<Exchange> exchange, ServerQuestion question, std::string id) {
+    context_->tasks.spawn("question " + this->id(),
+                          answer_question(shared_from_this(), std::move(exchange), std::move(question), std::move(id)));
+  });
   if (state_ != State::starting) {
     return fail(ErrorCode::unavailable, "it ended during the handshake: " + end_reason_, ErrorSource::server,
                 RetryClass::not_sent);

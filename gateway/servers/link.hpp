@@ -53,6 +53,11 @@ class Link : public ServerLink, public std::enable_shared_from_this<Link> {
   asio::awaitable<Result<ToolListing>> list_tools(Deadline deadline) final;
   [[nodiscard]] const ServerInfo& info() const final { return info_; }
   [[nodiscard]] bool alive() const final { return state_ == State::up; }
+  void tell(std::string_view method, std::string_view params_raw) final;
+  void hold(int by) final { holds_ += by; }
+  // Before start(): whose it is.
+  void set_owner(LinkKey owner);
+  [[nodiscard]] bool held() const { return holds_ > 0; }
 
   [[nodiscard]] std::size_t open_calls() const { return conversation_.open_count(); }
   [[nodiscard]] Deadline::Clock::time_point last_used() const { return last_used_; }
@@ -113,12 +118,15 @@ class Link : public ServerLink, public std::enable_shared_from_this<Link> {
   ServerAnswer give_up(Exchange& exchange, const std::string& why);
   void check_silence(const Exchange& exchange, Deadline::Clock::time_point begun);
   static asio::awaitable<void> ping(std::shared_ptr<Link> self);
+  static asio::awaitable<void> answer_question(std::shared_ptr<Link> self, std::shared_ptr<Exchange> exchange,
+                                               ServerQuestion question, std::string id);
 
   ServerSettings settings_;
   ServerInfo info_;
   Deadline::Clock::time_point last_used_ = Deadline::Clock::now();
   Deadline::Clock::time_point last_heard_ = Deadline::Clock::now();
   bool silent_ = false;
+  int holds_ = 0;
   std::function<void()> on_silence_;
   std::string end_reason_;
   bool ended_well_ = false;

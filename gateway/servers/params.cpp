@@ -56,10 +56,10 @@ Result<std::string> relay_params(std::string_view params_raw, std::string_view t
   return mcp::splice_member(params, "_meta", meta ? mcp::splice_member(meta, "progressToken", token) : own);
 }
 
-std::string initialize_params(std::string_view protocol_version, std::string_view own_version) {
-  // No client capability is declared: a server then has nothing to ask of us.
-  return fmt::format(R"({{"protocolVersion":{},"capabilities":{{}},"clientInfo":{{"name":"sallyport","version":{}}}}})",
-                     quote(protocol_version), quote(own_version));
+std::string initialize_params(std::string_view protocol_version, std::string_view own_version,
+                              std::string_view capabilities_raw) {
+  return fmt::format(R"({{"protocolVersion":{},"capabilities":{},"clientInfo":{{"name":"sallyport","version":{}}}}})",
+                     quote(protocol_version), capabilities_raw, quote(own_version));
 }
 
 Result<ServerInfo> read_initialize(const ServerAnswer& answer) {

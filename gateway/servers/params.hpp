@@ -10,7 +10,7 @@
 
 namespace sallyport::gateway::servers {
 
-// Of `tools/call`: the permitted bytes, with `_meta` of the forwarded members and our own progress token.
+// Of a permitted call: the permitted bytes, with `_meta` of the forwarded members and our own progress token.
 [[nodiscard]] std::string call_params(const PermittedCall& permit, std::string_view token);
 
 // Of any other request: the same text, except that a progress token of the client's is replaced by ours, and that there
@@ -18,7 +18,8 @@ namespace sallyport::gateway::servers {
 [[nodiscard]] Result<std::string> relay_params(std::string_view params_raw, std::string_view token,
                                                bool wants_progress);
 
-[[nodiscard]] std::string initialize_params(std::string_view protocol_version, std::string_view own_version);
+[[nodiscard]] std::string initialize_params(std::string_view protocol_version, std::string_view own_version,
+                                            std::string_view capabilities_raw);
 // Errors name what is wrong with the server's answer.
 [[nodiscard]] Result<ServerInfo> read_initialize(const ServerAnswer& answer);
 

@@ -125,6 +125,8 @@ asio::awaitable<Status> Pool::start_link(SlotPtr slot) {
   auto made = make_link(server, program);
   if (!made) co_return fail(down(server.id, made.error().message, made.error().code));
   const std::shared_ptr<Link> link = std::move(*made);
+  LinkKey owner{server.id, std::get<1>(slot->key), std::get<2>(slot->key)};
+  link->set_owner(owner);
   live_.insert(link);
   slot->starting = link;
   const Status started = co_await link->start(deadline);
@@ -149,10 +151,31 @@ asio::awaitable<Status> Pool::start_link(SlotPtr slot) {
   link->on_end([weak = weak_from_this(), slot] {
     if (const auto pool = weak.lock()) pool->on_link_end(slot);
   });
+  if (const std::string level = events_->log_level(owner);
+      !level.empty() && link->info().capabilities_raw.contains("\"logging\"")) {
+    context_->tasks.spawn("level " + server.id, set_level(link, level));
+  }
   link->on_silence([weak = weak_from_this(), id = server.id] {
     if (const auto pool = weak.lock()) pool->publish(id);
   });
   co_return Status{};
+}
+
+asio::awaitable<void> Pool::set_level(std::shared_ptr<Link> link, std::string level) {
+  CallControl control;
+  control.deadline = Deadline::after(std::chrono::seconds(10));
+  std::string params = fmt::format(R"({{"level":"{}"}})", level);
+  co_await link->relay("logging/setLevel", std::move(params), std::move(control));
+}
+
+std::vector<std::pair<std::string, std::shared_ptr<ServerLink>>> Pool::open_links(const std::string& principal) const {
+  std::vector<std::pair<std::string, std::shared_ptr<ServerLink>>> out;
+  for (const auto& [key, slot] : slots_) {
+    const auto& [server, owner, session] = key;
+    if (slot->link && slot->link->alive() && (owner.empty() || owner == principal))
+      out.emplace_back(server, slot->link);
+  }
+  return out;
 }
 
 Result<std::shared_ptr<Link>> Pool::make_link(const ServerSettings& server, const std::string& program) {
@@ -201,7 +224,8 @@ std::size_t Pool::held_by(const std::string& principal, bool children) const {
 std::shared_ptr<Link> Pool::idle_victim(bool children) const {
   std::shared_ptr<Link> oldest;
   for (const auto& [key, slot] : slots_) {
-    if (!slot->link || slot->link->is_child() != children || slot->link->open_calls() > 0) continue;
+    if (!slot->link || slot->link->is_child() != children || slot->link->open_calls() > 0 || slot->link->held())
+      continue;
     if (Deadline::Clock::now() - slot->link->last_used() < kEvictAfter) continue;
     if (!oldest || slot->link->last_used() < oldest->last_used()) oldest = slot->link;
   }
@@ -256,7 +280,8 @@ void Pool::end_idle() {
   const auto now = Deadline::Clock::now();
   std::vector<std::shared_ptr<Link>> idle;
   for (const auto& [key, slot] : slots_) {
-    if (slot->link && slot->link->open_calls() == 0 && now - slot->link->last_used() >= context_->options.idle_keep) {
+    if (slot->link && slot->link->open_calls() == 0 && !slot->link->held() &&
+        now - slot->link->last_used() >= context_->options.idle_keep) {
       idle.push_back(slot->link);
     }
   }

@@ -25,6 +25,8 @@ class Pool : public std::enable_shared_from_this<Pool> {
   [[nodiscard]] std::vector<ServerStatus> status() const;
   asio::awaitable<Result<std::shared_ptr<ServerLink>>> link(LinkKey key, Deadline deadline);
   [[nodiscard]] std::string identity(const std::string& server) const;
+  [[nodiscard]] std::vector<std::pair<std::string, std::shared_ptr<ServerLink>>> open_links(
+      const std::string& principal) const;
   asio::awaitable<void> shutdown(Deadline deadline);
 
  private:
@@ -49,6 +51,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
   static asio::awaitable<void> start_slot(Self self, SlotPtr slot);
   static asio::awaitable<void> close_link(Self self, std::shared_ptr<Link> link, Deadline deadline);
   static asio::awaitable<void> keep_house(Self self);
+  static asio::awaitable<void> set_level(std::shared_ptr<Link> link, std::string level);
 
   [[nodiscard]] SlotKey slot_key(const ServerSettings& server, const LinkKey& key) const;
   asio::awaitable<Status> start_link(SlotPtr slot);

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "gateway/base/task_group.hpp"
 #include "gateway/ports/server_link.hpp"
@@ -20,10 +21,14 @@ class PoolEvents final : public ServerEvents, public std::enable_shared_from_thi
     target_ = nullptr;
     tasks_.cancel();
   }
-  void on_tools_changed(const std::string& server) override;
+  void on_list_changed(const std::string& server, ListKind kind) override;
   void on_state(const ServerStatus& status) override;
   void on_late_answer(LateAnswer late) override;
-  void on_log(const std::string& server, std::string_view params_raw) override;
+  void on_log(const LinkKey& from, std::string_view params_raw) override;
+  void on_resource_updated(const LinkKey& from, std::string_view params_raw) override;
+  void on_elicitation_complete(const LinkKey& from, std::string_view params_raw) override;
+  [[nodiscard]] std::string client_capabilities(const std::string& server) override;
+  [[nodiscard]] std::string log_level(const LinkKey& link) override;
 
  private:
   struct Rate {
@@ -31,11 +36,12 @@ class PoolEvents final : public ServerEvents, public std::enable_shared_from_thi
     Deadline::Clock::time_point refilled;
     std::uint64_t dropped = 0;
   };
-  static asio::awaitable<void> tell_changed(std::shared_ptr<PoolEvents> self, std::string server);
+  bool within_rate(const std::string& server);
+  static asio::awaitable<void> tell_changed(std::shared_ptr<PoolEvents> self, std::string server, ListKind kind);
   TaskGroup tasks_;
   ServerEvents* target_;
   Millis quiet_;
-  std::map<std::string, bool> change_pending_;
+  std::map<std::pair<std::string, ListKind>, bool> change_pending_;
   std::map<std::string, Rate> rates_;
 };
 

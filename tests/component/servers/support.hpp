@@ -35,8 +35,9 @@ class Permit {
 class KeptEvents : public ServerEvents {
  public:
   explicit KeptEvents(asio::any_io_executor loop) : changed(std::move(loop)) {}
-  void on_tools_changed(const std::string& server) override {
-    tools_changed.push_back(server);
+  void on_list_changed(const std::string& server, ListKind kind) override {
+    if (kind == ListKind::tools) tools_changed.push_back(server);
+    lists_changed.emplace_back(server, kind);
     changed.notify();
   }
   void on_state(const ServerStatus& status) override {
@@ -47,11 +48,19 @@ class KeptEvents : public ServerEvents {
     late_answers.push_back(std::move(late));
     changed.notify();
   }
-  void on_log(const std::string& /*server*/, std::string_view params_raw) override {
+  void on_log(const LinkKey& /*from*/, std::string_view params_raw) override {
     logs.emplace_back(params_raw);
     changed.notify();
   }
+  [[nodiscard]] std::string client_capabilities(const std::string& /*server*/) override { return capabilities; }
+  void on_resource_updated(const LinkKey& from, std::string_view params_raw) override {
+    updated.emplace_back(from, params_raw);
+    changed.notify();
+  }
+  std::string capabilities = "{}";
   std::vector<std::string> tools_changed;
+  std::vector<std::pair<std::string, ListKind>> lists_changed;
+  std::vector<std::pair<LinkKey, std::string>> updated;
   std::vector<ServerStatus> states;
   std::vector<LateAnswer> late_answers;
   std::vector<std::string> logs;

@@ -1,8 +1,8 @@
-#include "gateway/catalogue/naming.hpp"
+#include "gateway/ports/naming.hpp"
 
 #include "trust/crypto/hash.hpp"
 
-namespace sallyport::gateway::catalogue {
+namespace sallyport::gateway {
 namespace {
 
 constexpr std::size_t kLongest = 48;
@@ -30,4 +30,4 @@ std::string exposed_name(std::string_view server, std::string_view tool) {
   return name.substr(0, kKept) + "_" + digest.substr(0, kDigits);
 }
 
-}  // namespace sallyport::gateway::catalogue
+}  // namespace sallyport::gateway

@@ -1,14 +1,14 @@
-// The names under which tools stand on /mcp (design section 8): `server__tool`, made fit for clients and looked up in a
-// table, never split.
+// The names under which tools and prompts stand on /mcp (design section 8): `server__tool`, made fit for clients and
+// looked up in a table, never split.
 #pragma once
 
 #include <string>
 #include <string_view>
 
-namespace sallyport::gateway::catalogue {
+namespace sallyport::gateway {
 
 // Every character outside [A-Za-z0-9_-] becomes `-`; if that changed one or the name exceeds 48 characters: its first
 // 37, `_` and 10 hex digits of SHA-256 over server, NUL, tool.
 [[nodiscard]] std::string exposed_name(std::string_view server, std::string_view tool);
 
-}  // namespace sallyport::gateway::catalogue
+}  // namespace sallyport::gateway

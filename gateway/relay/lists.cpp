@@ -1,0 +1,203 @@
+#include "gateway/relay/lists.hpp"
+
+#include <fmt/format.h>
+
+#include "gateway/base/log.hpp"
+#include "gateway/ports/naming.hpp"
+#include "policy/evaluate/evaluate.hpp"
+#include "schemas/core/encoding.hpp"
+
+namespace sallyport::gateway::relay {
+namespace {
+
+constexpr auto kListing = std::chrono::seconds(30);
+constexpr auto kOneServer = std::chrono::seconds(10);
+constexpr auto kFillAgain = std::chrono::seconds(1);
+constexpr std::size_t kPage = 1'000;  // few clients follow cursors; a page holds what most gateways have in all
+constexpr std::size_t kPages = 200;   // of one server while the tables are filled
+constexpr std::size_t kFilled = 10'000;
+
+struct Cursor {
+  std::string server;
+  std::string cursor;  // raw token; empty: the first page
+};
+
+std::string print(Kind kind, const Cursor& at) {
+  return quote(to_base64url(fmt::format("{}\n{}\n{}", words_of(kind).member, at.server, at.cursor)));
+}
+
+// nullopt: not one of ours.
+std::optional<Cursor> parse(Kind kind, json::Value params) {
+  const json::Value cursor = params.find("cursor");
+  if (!cursor) return Cursor{};
+  const auto text = cursor.is_string() ? from_base64url(cursor.string()) : std::nullopt;
+  const std::string begin = std::string(words_of(kind).member) + "\n";
+  if (!text || !text->starts_with(begin)) return std::nullopt;
+  const std::size_t end = text->find('\n', begin.size());
+  if (end == std::string::npos) return std::nullopt;
+  Cursor out{text->substr(begin.size(), end - begin.size()), text->substr(end + 1)};
+  if (out.cursor.empty()) return out;
+  const auto token = json::Document::parse(out.cursor);
+  if (!token || !token->root().is_string()) return std::nullopt;
+  return out;
+}
+
+Answer not_ours() {
+  return Answer::fail(mcp::code::kInvalidParams, "the cursor is not one of this gateway's; list from the beginning");
+}
+
+}  // namespace
+
+bool Lists::shown(const ClientContext& client, const std::string& server, Kind kind, json::Value item) const {
+  const auto snapshot = sources_.snapshot();
+  const std::string name = item.find(words_of(kind).name).string();
+  CallFacts facts;
+  facts.principal = &client.principal;
+  facts.method = kind == Kind::prompts ? Method::prompts_get : Method::resources_read;
+  facts.server = server;
+  (kind == Kind::prompts ? facts.tool : facts.uri) = name;
+  facts.effect = Effect{EffectCategory::read, false, Repeat::safe, {}};
+  const auto view = snapshot->servers.find(server);
+  facts.pinned = view != snapshot->servers.end() && view->second.identity_ok;
+  return !policy::hidden(*snapshot->policy, facts);
+}
+
+void Lists::learn(const std::string& server, Kind kind, const Page& page) {
+  for (const json::Value item : page.items) {
+    const std::string name = item.find(words_of(kind).name).string();
+    if (kind == Kind::prompts) routes_.add_prompt(server, name);
+    if (kind == Kind::resources) routes_.add_resource(server, name);
+    if (kind == Kind::templates) routes_.add_template(server, name);
+  }
+}
+
+void Lists::forget(const std::string& server, ListKind kind) {
+  routes_.forget(server, kind);
+  filled_.clear();
+}
+
+asio::awaitable<Answer> Lists::list(Inbound inbound, Kind kind) {
+  std::optional<Cursor> at = parse(kind, inbound.params);
+  if (!at) co_return not_ours();
+  const bool all = inbound.client->mount.all();
+  if (!all && !at->server.empty() && at->server != inbound.client->mount.server) co_return not_ours();
+  Answer answer;
+  if (all) {
+    answer = co_await list_all(std::move(inbound), kind, std::move(at->server), std::move(at->cursor));
+  } else {
+    answer = co_await list_one(std::move(inbound), kind, std::move(at->cursor));
+  }
+  co_return answer;
+}
+
+asio::awaitable<Answer> Lists::list_one(Inbound inbound, Kind kind, std::string cursor) {
+  const std::string server = inbound.client->mount.server;
+  const auto page = co_await sources_.page(server, inbound.client, kind, std::move(cursor), Deadline::after(kListing),
+                                           inbound.cancel);
+  if (!page && page.error().error) co_return Answer{{}, page.error().error, {}};
+  if (!page) co_return unavailable(server, page.error().reason);
+  const KindWords& words = words_of(kind);
+  if (!page->document) co_return Answer::of(fmt::format("{{\"{}\":[]}}", words.member));
+  std::string shown_items;
+  bool whole = page->whole;
+  for (const json::Value item : page->items) {
+    if (!shown(*inbound.client, server, kind, item)) {
+      whole = false;
+      continue;
+    }
+    if (!shown_items.empty()) shown_items += ',';
+    shown_items += item.raw();
+  }
+  std::string out(page->result.raw());
+  const auto change = [&](std::string_view name, const std::string& value) {
+    auto document = json::Document::parse(out, {.bytes = out.size(), .depth = 10'000});
+    if (document) out = mcp::replace_value(document->root(), name, value);
+  };
+  if (!whole) change(words.member, "[" + shown_items + "]");
+  if (!page->next.empty()) change("nextCursor", print(kind, {server, page->next}));
+  const auto document = json::Document::parse(out, {.bytes = out.size(), .depth = 10'000});
+  co_return Answer::of(document ? mcp::splice_call_meta(document->root(), {}) : out);
+}
+
+asio::awaitable<Answer> Lists::list_all(Inbound inbound, Kind kind, std::string server, std::string cursor) {
+  const Deadline deadline = Deadline::after(kListing);
+  const KindWords& words = words_of(kind);
+  std::string items;
+  std::size_t count = 0;
+  std::optional<Cursor> next;
+  for (const std::string& id : sources_.offering(inbound.client->mount, kind)) {
+    if (id < server) continue;
+    if (count >= kPage) {
+      next = Cursor{id, {}};
+      break;
+    }
+    std::string from = id == server ? cursor : std::string();
+    const Deadline soon = earlier(deadline, Deadline::after(kOneServer));
+    const auto page = co_await sources_.page(id, inbound.client, kind, std::move(from), soon, inbound.cancel);
+    if (!page) {  // one bad part does not take the rest
+      const bool stale = id == server && page.error().error && page.error().error->code == mcp::code::kInvalidParams;
+      if (stale) co_return Answer{{}, page.error().error, {}};
+      log::warning("server.list_failed", {{"server", id}, {"list", words.method}, {"reason", page.error().reason}});
+      continue;
+    }
+    learn(id, kind, *page);
+    for (const json::Value item : page->items) {
+      if (!shown(*inbound.client, id, kind, item)) continue;
+      if (count++ > 0) items += ',';
+      if (kind == Kind::prompts) {
+        items += mcp::replace_value(item, "name", quote(exposed_name(id, item.find("name").string())));
+      } else {
+        items += item.raw();
+      }
+    }
+    if (page->next.empty()) continue;
+    next = Cursor{id, page->next};
+    break;
+  }
+  std::string out = fmt::format("{{\"{}\":[{}]", words.member, items);
+  if (next) out += ",\"nextCursor\":" + print(kind, *next);
+  co_return Answer::of(out + "}");
+}
+
+asio::awaitable<void> Lists::fill(std::shared_ptr<const ClientContext> client, Kind kind) {
+  if (filled_.size() > kFilled) filled_.clear();
+  Deadline& again = filled_[{client->principal.id, kind}];
+  if (!again.is_never() && !again.passed()) co_return;
+  again = Deadline::after(kFillAgain);
+  const Deadline deadline = Deadline::after(kListing);
+  for (const std::string& id : sources_.offering(client->mount, kind)) {
+    std::string cursor;
+    for (std::size_t i = 0; i < kPages; ++i) {
+      const Deadline soon = earlier(deadline, Deadline::after(kOneServer));
+      const auto page = co_await sources_.page(id, client, kind, cursor, soon, nullptr);
+      if (!page) break;
+      learn(id, kind, *page);
+      if (page->next.empty() || page->next == cursor) break;
+      cursor = page->next;
+    }
+  }
+}
+
+asio::awaitable<Target> Lists::resolve(std::shared_ptr<const ClientContext> client, std::string prompt,
+                                       std::string uri) {
+  if (!client->mount.all()) co_return Target{client->mount.server, std::move(prompt), {}};
+  if (uri.empty()) {
+    Target target = routes_.prompt(prompt);
+    if (!target.server.empty() || !target.problem.empty()) co_return target;
+    co_await fill(client, Kind::prompts);
+    target = routes_.prompt(prompt);
+    co_return target;
+  }
+  Target target = routes_.resource(uri);
+  if (!target.server.empty() || !target.problem.empty()) co_return target;
+  co_await fill(client, Kind::resources);
+  co_await fill(client, Kind::templates);
+  target = routes_.resource(uri);
+  if (!target.server.empty() || !target.problem.empty()) co_return target;
+  // Servers may have resources that no list names; where only one has any, it is asked.
+  const auto offering = sources_.offering(client->mount, Kind::resources);
+  if (offering.size() == 1) target.server = offering.front();
+  co_return target;
+}
+
+}  // namespace sallyport::gateway::relay

@@ -1,0 +1,119 @@
+#include "gateway/relay/routes.hpp"
+
+#include <fmt/format.h>
+
+#include "gateway/ports/naming.hpp"
+
+namespace sallyport::gateway::relay {
+namespace {
+
+constexpr std::size_t kMost = 100'000;
+
+std::vector<std::string_view> literals_of(std::string_view uri_template) {
+  std::vector<std::string_view> parts;
+  std::size_t begin = 0;
+  for (;;) {
+    const std::size_t open = uri_template.find('{', begin);
+    parts.push_back(uri_template.substr(begin, open == std::string_view::npos ? open : open - begin));
+    if (open == std::string_view::npos) return parts;
+    const std::size_t close = uri_template.find('}', open);
+    if (close == std::string_view::npos) return parts;
+    begin = close + 1;
+  }
+}
+
+std::size_t literal_size(std::string_view uri_template) {
+  std::size_t size = 0;
+  for (const std::string_view part : literals_of(uri_template)) size += part.size();
+  return size;
+}
+
+Target one_of(const std::set<std::string>& servers, std::string_view uri) {
+  if (servers.size() == 1) return {*servers.begin(), {}, {}};
+  std::string names;
+  for (const std::string& server : servers) names += (names.empty() ? "`" : ", `") + server + "`";
+  return {{},
+          {},
+          fmt::format("Several servers offer the resource {}: {}. Read it at /servers/<id>/mcp of one of them.", uri,
+                      names)};
+}
+
+template <class Table, class Gone>
+void erase_of(Table& table, Gone gone) {
+  for (auto it = table.begin(); it != table.end();) {
+    std::erase_if(it->second, gone);
+    it = it->second.empty() ? table.erase(it) : std::next(it);
+  }
+}
+
+}  // namespace
+
+bool fits_template(std::string_view uri_template, std::string_view uri) {
+  const auto parts = literals_of(uri_template);
+  if (parts.size() == 1) return uri_template == uri;
+  if (!uri.starts_with(parts.front())) return false;
+  std::string_view rest = uri.substr(parts.front().size());
+  for (std::size_t i = 1; i + 1 < parts.size(); ++i) {
+    const std::size_t at = rest.find(parts[i]);
+    if (at == std::string_view::npos) return false;
+    rest.remove_prefix(at + parts[i].size());
+  }
+  return rest.ends_with(parts.back());
+}
+
+void Routes::make_room() {
+  if (prompts_.size() + resources_.size() + templates_.size() < kMost) return;
+  prompts_.clear();
+  resources_.clear();
+  templates_.clear();
+}
+
+void Routes::add_prompt(const std::string& server, const std::string& name) {
+  make_room();
+  prompts_[exposed_name(server, name)].insert({server, name});
+}
+
+void Routes::add_resource(const std::string& server, const std::string& uri) {
+  make_room();
+  resources_[uri].insert(server);
+}
+
+void Routes::add_template(const std::string& server, const std::string& uri_template) {
+  make_room();
+  templates_[uri_template].insert(server);
+}
+
+void Routes::forget(const std::string& server, ListKind kind) {
+  if (kind == ListKind::prompts) erase_of(prompts_, [&](const Prompt& prompt) { return prompt.server == server; });
+  if (kind != ListKind::resources) return;
+  const auto same = [&](const std::string& other) { return other == server; };
+  erase_of(resources_, same);
+  erase_of(templates_, same);
+}
+
+Target Routes::prompt(std::string_view exposed) const {
+  const auto found = prompts_.find(exposed);
+  if (found == prompts_.end()) return {};
+  if (found->second.size() == 1) return {found->second.begin()->server, found->second.begin()->name, {}};
+  return {{}, {}, fmt::format("Two prompts have the name `{}`: get them at /servers/<id>/mcp.", exposed)};
+}
+
+Target Routes::resource(std::string_view uri) const {
+  if (const auto exact = resources_.find(uri); exact != resources_.end()) return one_of(exact->second, uri);
+  if (const auto itself = templates_.find(uri); itself != templates_.end()) return one_of(itself->second, uri);
+  std::set<std::string> best;
+  std::size_t longest = 0;
+  for (const auto& [text, servers] : templates_) {
+    if (!fits_template(text, uri)) continue;
+    const std::size_t size = literal_size(text);
+    if (best.empty() || size > longest) {
+      best = servers;
+      longest = size;
+    } else if (size == longest) {
+      best.insert(servers.begin(), servers.end());
+    }
+  }
+  return best.empty() ? Target{} : one_of(best, uri);
+}
+
+}  // namespace sallyport::gateway::relay

@@ -1,0 +1,42 @@
+// Routes: to which server a prompt or a resource of /mcp belongs. Names are looked up in tables that the servers' lists
+// fill, never split (design section 8). Plain values; bounded: beyond the bound the tables start anew.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gateway/ports/inbound.hpp"
+#include "gateway/ports/server_link.hpp"
+
+namespace sallyport::gateway::relay {
+
+// Whether a URI could be made from an RFC 6570 template: its literal parts occur in order, at both ends in place.
+[[nodiscard]] bool fits_template(std::string_view uri_template, std::string_view uri);
+
+class Routes {
+ public:
+  void add_prompt(const std::string& server, const std::string& name);
+  void add_resource(const std::string& server, const std::string& uri);
+  void add_template(const std::string& server, const std::string& uri_template);
+  void forget(const std::string& server, ListKind kind);
+
+  // No server and no problem: not in the tables.
+  [[nodiscard]] Target prompt(std::string_view exposed) const;
+  // An exact URI beats templates, of which the one with the longest literal text counts.
+  [[nodiscard]] Target resource(std::string_view uri) const;
+
+ private:
+  struct Prompt {
+    std::string server, name;
+    friend auto operator<=>(const Prompt&, const Prompt&) = default;
+  };
+  void make_room();
+  std::map<std::string, std::set<Prompt>, std::less<>> prompts_;  // by exposed name
+  std::map<std::string, std::set<std::string>, std::less<>> resources_;
+  std::map<std::string, std::set<std::string>, std::less<>> templates_;
+};
+
+}  // namespace sallyport::gateway::relay

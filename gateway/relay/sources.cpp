@@ -1,0 +1,107 @@
+#include "gateway/relay/sources.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "gateway/base/log.hpp"
+#include "schemas/core/encoding.hpp"
+
+namespace sallyport::gateway::relay {
+namespace {
+
+constexpr std::array<KindWords, 3> kKinds{{{"prompts/list", "prompts", "name"},
+                                           {"resources/list", "resources", "uri"},
+                                           {"resources/templates/list", "resourceTemplates", "uriTemplate"}}};
+
+bool offers(const Offers& offers, Kind kind) {
+  if (!offers.known) return true;
+  return kind == Kind::prompts ? offers.prompts : offers.resources;
+}
+
+std::expected<Page, Sources::Failure> read_page(const std::string& server, Kind kind, const ServerAnswer& answer) {
+  const auto fail = [](std::string reason, std::optional<mcp::RpcError> error = {}) {
+    return std::unexpected(Sources::Failure{std::move(error), std::move(reason)});
+  };
+  if (auto error = error_of(answer)) {
+    if (error->code == mcp::code::kMethodNotFound) return Page{};
+    std::string message = error->message;
+    return fail(std::move(message), std::move(error));
+  }
+  if (answer.kind != ServerAnswer::Kind::result) return fail(answer.detail);
+  const KindWords& words = words_of(kind);
+  const json::Value list = answer.result.find(words.member);
+  if (!list.is_array()) return fail(fmt::format("its answer to {} has no array `{}`", words.method, words.member));
+  Page page;
+  page.document = answer.document;
+  page.result = answer.result;
+  page.items.reserve(list.size());
+  for (const json::Value item : list.elements()) {
+    if (item.is_object() && item.find(words.name).is_string() && !item.ambiguity()) {
+      page.items.push_back(item);
+      continue;
+    }
+    page.whole = false;
+    log::warning("server.item_left_out",
+                 {{"server", server}, {"list", words.method}, {"item", item.raw().substr(0, 200)}});
+  }
+  if (const json::Value next = answer.result.find("nextCursor"); next.is_string()) page.next = next.raw();
+  return page;
+}
+
+}  // namespace
+
+const KindWords& words_of(Kind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
+
+std::optional<mcp::RpcError> error_of(const ServerAnswer& answer) {
+  if (answer.kind != ServerAnswer::Kind::error || !answer.error) return std::nullopt;
+  mcp::RpcError error;
+  const json::Value code = answer.error.find("code");
+  const json::Value message = answer.error.find("message");
+  const json::Value data = answer.error.find("data");
+  error.code = static_cast<int>(code.integer().value_or(error.code));
+  error.message = message.string();
+  if (data) error.data = data.raw();
+  return error;
+}
+
+Answer unavailable(std::string_view server, std::string_view reason) {
+  const std::string words = fmt::format("The server `{}` is not available: {}. Try again later or go on without it.",
+                                        server, visible(reason));
+  return Answer::fail(mcp::code::kRefused, words, R"({"code":"SERVER_UNAVAILABLE","outcome":"none","retry":"later"})");
+}
+
+std::vector<std::string> Sources::offering(const Mount& mount, Kind kind) const {
+  std::vector<std::string> out;
+  for (const auto& [id, server] : snapshots_.current()->servers) {
+    if (!mount.all() && id != mount.server) continue;
+    if (mount.all() && !offers(server.offers, kind)) continue;
+    out.push_back(id);
+  }
+  return out;
+}
+
+asio::awaitable<Result<std::shared_ptr<ServerLink>>> Sources::link(std::string server,
+                                                                   std::shared_ptr<const ClientContext> client,
+                                                                   Deadline deadline) {
+  LinkKey key{std::move(server), client->principal.id, client->session};
+  auto made = co_await servers_.link(std::move(key), deadline);
+  co_return made;
+}
+
+asio::awaitable<std::expected<Page, Sources::Failure>> Sources::page(std::string server,
+                                                                     std::shared_ptr<const ClientContext> client,
+                                                                     Kind kind, std::string cursor, Deadline deadline,
+                                                                     std::shared_ptr<Cancel> cancel) {
+  auto made = co_await link(server, std::move(client), deadline);
+  if (!made) co_return std::unexpected(Failure{{}, made.error().message});
+  CallControl control;
+  control.deadline = deadline;
+  control.cancel = cancel.get();
+  std::string method(words_of(kind).method);
+  std::string params = cursor.empty() ? "{}" : "{\"cursor\":" + cursor + "}";
+  const ServerAnswer answer = co_await (*made)->relay(std::move(method), std::move(params), std::move(control));
+  co_return read_page(server, kind, answer);
+}
+
+}  // namespace sallyport::gateway::relay

@@ -1,0 +1,150 @@
+#include "gateway/relay/subscriptions.hpp"
+
+#include <algorithm>
+
+#include "schemas/core/encoding.hpp"
+
+namespace sallyport::gateway::relay {
+namespace {
+
+constexpr auto kWait = std::chrono::seconds(30);
+constexpr std::string_view kUpdated = "notifications/resources/updated";
+
+std::string uri_params(const std::string& uri) { return "{\"uri\":" + quote(uri) + "}"; }
+
+}  // namespace
+
+void Subscriptions::attach(const One& one) {
+  Feed& feed = feeds_[one.link.get()];
+  if (feed.uris.empty()) one.link->hold(1);
+  ++feed.uris[one.uri];
+}
+
+bool Subscriptions::detach(const One& one) {
+  const auto feed = feeds_.find(one.link.get());
+  if (feed == feeds_.end()) return false;
+  const auto uri = feed->second.uris.find(one.uri);
+  if (uri == feed->second.uris.end() || --uri->second > 0) return false;
+  feed->second.uris.erase(uri);
+  if (feed->second.uris.empty()) {
+    one.link->hold(-1);
+    feeds_.erase(feed);
+  }
+  return one.link->alive();
+}
+
+asio::awaitable<ServerAnswer> Subscriptions::say(std::shared_ptr<ServerLink> link, std::string method, std::string uri,
+                                                 std::shared_ptr<Cancel> cancel) {
+  CallControl control;
+  control.deadline = Deadline::after(kWait);
+  control.cancel = cancel.get();
+  std::string params = uri_params(uri);
+  ServerAnswer answer = co_await link->relay(std::move(method), std::move(params), std::move(control));
+  co_return answer;
+}
+
+asio::awaitable<Answer> Subscriptions::subscribe(Inbound inbound, std::string server, std::string uri) {
+  const std::shared_ptr<const ClientContext> client = inbound.client;
+  const auto known = by_session_.find(client->session);
+  if (known != by_session_.end() && known->second.size() >= kMost) {
+    co_return Answer::fail(mcp::code::kRefused, "this session has as many subscriptions as it may have: end some first",
+                           R"({"code":"LIMIT_REACHED","outcome":"none","retry":"later"})");
+  }
+  auto link = co_await sources_.link(server, client, Deadline::after(kWait));
+  if (!link) co_return unavailable(server, link.error().message);
+  const ServerAnswer answer = co_await say(*link, "resources/subscribe", uri, inbound.cancel);
+  if (auto error = error_of(answer)) co_return Answer{{}, std::move(error), {}};
+  if (answer.kind != ServerAnswer::Kind::result) co_return unavailable(server, answer.detail);
+  std::vector<One>& own = by_session_[client->session];
+  const auto same = [&](const One& one) { return one.server == server && one.uri == uri && one.link == *link; };
+  if (std::ranges::none_of(own, same)) {
+    own.push_back({std::move(server), std::move(uri), client, *link});
+    attach(own.back());
+  }
+  co_return Answer::of(mcp::splice_call_meta(answer.result, {}));
+}
+
+asio::awaitable<Answer> Subscriptions::unsubscribe(Inbound inbound, std::string server, std::string uri) {
+  const auto own = by_session_.find(inbound.client->session);
+  if (own == by_session_.end()) co_return Answer::of("{}");
+  const auto found = std::ranges::find_if(
+      own->second, [&](const One& one) { return (server.empty() || one.server == server) && one.uri == uri; });
+  if (found == own->second.end()) co_return Answer::of("{}");
+  const One one = std::move(*found);
+  own->second.erase(found);
+  if (own->second.empty()) by_session_.erase(own);
+  if (!detach(one)) co_return Answer::of("{}");
+  const ServerAnswer answer = co_await say(one.link, "resources/unsubscribe", uri, inbound.cancel);
+  if (auto error = error_of(answer)) co_return Answer{{}, std::move(error), {}};
+  co_return Answer::of("{}");  // whatever the server made of it, this session hears no more
+}
+
+asio::awaitable<void> Subscriptions::leave(std::shared_ptr<ServerLink> link, std::string uri) {
+  const ServerAnswer answer = co_await say(link, "resources/unsubscribe", std::move(uri), std::make_shared<Cancel>());
+  static_cast<void>(answer);
+}
+
+void Subscriptions::session_ended(const std::string& session) {
+  const auto own = by_session_.extract(session);
+  if (!own) return;
+  for (const One& one : own.mapped()) {
+    if (detach(one)) tasks_.spawn("unsubscribe " + one.server, leave(one.link, one.uri));
+  }
+}
+
+void Subscriptions::on_updated(const LinkKey& from, std::string_view params_raw) {
+  const auto params = json::Document::parse(std::string(params_raw));
+  const json::Value uri = params ? params->root().find("uri") : json::Value();
+  if (!uri.is_string()) return;
+  const std::string changed = uri.string();
+  for (const auto& [session, all] : by_session_) {
+    const auto concerns = [&](const One& one) {
+      const bool owner = from.principal.empty() || from.principal == one.client->principal.id;
+      // It may be a part of what was subscribed to.
+      return owner && (from.session.empty() || from.session == session) && one.server == from.server &&
+             changed.starts_with(one.uri);
+    };
+    if (std::ranges::any_of(all, concerns)) tell_(session, kUpdated, params_raw);
+  }
+}
+
+void Subscriptions::sweep() {
+  for (const auto& [session, all] : by_session_) {
+    for (const One& one : all) {
+      if (!one.link->alive()) tasks_.spawn("subscribe " + one.server, renew(*this, session, one.server, one.uri));
+    }
+  }
+}
+
+asio::awaitable<void> Subscriptions::renew(Subscriptions& self, std::string session, std::string server,
+                                           std::string uri) {
+  const auto find = [&]() -> One* {
+    const auto own = self.by_session_.find(session);
+    if (own == self.by_session_.end()) return nullptr;
+    const auto one = std::ranges::find_if(
+        own->second, [&](const One& each) { return each.server == server && each.uri == uri && !each.link->alive(); });
+    return one == own->second.end() ? nullptr : &*one;
+  };
+  const One* one = find();
+  if (one == nullptr) co_return;
+  const std::shared_ptr<const ClientContext> client = one->client;
+  auto link = co_await self.sources_.link(server, client, Deadline::after(kWait));
+  if (!link) co_return;  // the next sweep tries again
+  const ServerAnswer answer = co_await say(*link, "resources/subscribe", uri, std::make_shared<Cancel>());
+  if (answer.kind != ServerAnswer::Kind::result) co_return;
+  One* now = find();
+  if (now == nullptr) co_return;
+  self.detach(*now);
+  now->link = *link;
+  self.attach(*now);
+  // It may have changed while nobody listened.
+  self.tell_(session, kUpdated, uri_params(uri));
+}
+
+std::size_t Subscriptions::count() const {
+  std::size_t count = 0;
+  for (const auto& [session, all] : by_session_) count += all.size();
+  return count;
+}
+
+}  // namespace sallyport::gateway::relay

@@ -1,0 +1,73 @@
+"""The official conformance suite (version in package.json): against Sallyport in front of a server on the official SDK, and
+with Sallyport between a client on the official SDK and the suite's servers. Allow-all policy, everything passes. Each
+prints what passed of what the requirement set asks for.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+from gateway import PROGRAMS, Case, Process, environment, main
+
+HERE = pathlib.Path(__file__).resolve().parent
+NODE = HERE / "node_modules/.bin/node"
+SUITE = HERE / "node_modules/@modelcontextprotocol/conformance/dist/index.js"
+REQUIREMENTS = "2025-11-25"
+METHODS = ["tools/call", "resources/read", "prompts/get", "completion/complete"]
+LIMIT = 600
+
+
+def files(url):
+    """Config, trust and policy in front of one server that may do everything."""
+    return {"servers": {"suite": {"type": "http", "url": url}},
+            "trust": {"servers": {"suite": {"passes": ["elicitation", "sampling", "roots"], "tools": {"*": "read"}}}},
+            "policy": {"rules": [{"id": "all", "allow": {"server": "suite", "method": METHODS}}]},
+            "anonymous": True}
+
+
+def required(side):
+    """The names of the scenarios that the requirement set asks of a server or a client; auth/ is not ours to pass: there
+    an intermediary is its own resource server."""
+    listed = subprocess.run([NODE, SUITE, "list", "--requirements", REQUIREMENTS], capture_output=True, text=True, check=True)
+    part = re.search(r"^%s scenarios.*?\n((?:  - .*\n)+)" % side, listed.stdout, re.MULTILINE).group(1)
+    names = [line[4:].split(" ")[0] for line in part.splitlines()]
+    return [name for name in names if not name.startswith("auth/")]
+
+
+class Suite(Case):
+    def suite(self, *words):
+        """What it said, and scenario -> whether all of its checks passed."""
+        done = subprocess.run([NODE, SUITE, *words, "-o", self.folder / "out"], capture_output=True, text=True, timeout=LIMIT,
+                              env=environment(), check=False, cwd=self.folder)
+        said = done.stdout + done.stderr
+        counts = re.findall(r"^. (\S+): (\d+) passed, (\d+) failed", said, re.MULTILINE)
+        return said, {name: int(good) > 0 and bad == "0" for name, good, bad in counts}
+
+    def report(self, side, names, passed, said):
+        failed = [name for name in names if not passed.get(name)]
+        print("\n%s %s: %d of %d required scenarios passed" % (REQUIREMENTS, side, len(names) - len(failed), len(names)))
+        self.assertFalse(failed, said[-20000:])
+
+    def test_server_scenarios(self):
+        server = Process([str(NODE), str(HERE / "server.mjs")])
+        self.addCleanup(server.end)
+        url = server.child.stdout.readline().decode().strip()
+        gateway = self.gateway(**files(url)).start()
+        said, passed = self.suite("server", "--url", "http://%s/servers/suite/mcp" % gateway.address,
+                                  "--requirements", REQUIREMENTS)
+        self.report("server", required("Server"), passed, said)
+
+    def test_client_scenarios(self):
+        names, passed, all_said = required("Client"), {}, ""
+        for name in names:
+            command = "%s -B %s sallyport=%s %s" % (sys.executable, HERE / "through.py", PROGRAMS["sallyport"], name)
+            said, _ = self.suite("client", "--command", command, "--scenario", name, "--spec-version", REQUIREMENTS,
+                                 "--timeout", "110000")
+            counts = re.search(r"Passed: (\d+)/(\d+), (\d+) failed", said)
+            passed[name] = bool(counts) and int(counts.group(1)) > 0 and counts.group(3) == "0"
+            all_said += said
+        self.report("client", names, passed, all_said)
+
+
+if __name__ == "__main__":
+    main()

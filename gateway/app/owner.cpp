@@ -382,9 +382,13 @@ class Running final : private ServerEvents, private Readiness {
   void on_elicitation_complete(const LinkKey& from, std::string_view params_raw) override {
     if (sessions_) sessions_->elicitation_complete(from, params_raw);
   }
+  [[nodiscard]] const trust::ServerTrust* trust_of(const std::string& server) const {
+    const auto& rules = catalogue_->rules();
+    return rules.trust ? rules.trust->server(server) : nullptr;
+  }
   // What the trust file lets a server ask of clients is what we declare to it.
   std::string client_capabilities(const std::string& server) override {
-    const trust::ServerTrust* trusted = book_.trust ? book_.trust->server(server) : nullptr;
+    const trust::ServerTrust* trusted = trust_of(server);
     if (trusted == nullptr) return "{}";
     std::string out;
     if (trusted->passes.elicitation) out += R"(,"elicitation":{"form":{},"url":{}})";
@@ -412,7 +416,7 @@ class Running final : private ServerEvents, private Readiness {
   }
   void roots_changed(const ClientContext& client) {
     for (const auto& [server, link] : pool_->open_links(client.principal.id)) {
-      const trust::ServerTrust* trusted = book_.trust ? book_.trust->server(server) : nullptr;
+      const trust::ServerTrust* trusted = trust_of(server);
       if (trusted != nullptr && trusted->passes.roots) link->tell("notifications/roots/list_changed", {});
     }
   }

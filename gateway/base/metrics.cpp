@@ -1,5 +1,7 @@
 #include "gateway/base/metrics.hpp"
 
+#include <malloc.h>
+
 #include <prometheus/counter.h>
 #include <prometheus/family.h>
 #include <prometheus/gauge.h>
@@ -67,6 +69,7 @@ struct Metrics::State {
   Gauge& waiting = single("sallyport_approvals_waiting", "Asks that wait for an approver.");
   Gauge& session_count = single("sallyport_sessions", "Open client sessions.");
   Gauge& child_count = single("sallyport_children", "Running child processes of stdio servers.");
+  Gauge& heap = single("sallyport_heap_bytes", "Bytes of the heap that are in use.");
   Gauge& unknown = single("sallyport_operations_unknown", "Operations whose outcome is unknown.");
   std::mutex mutex;  // of the maps; the metrics themselves are atomic
   std::map<std::string, Counter*, std::less<>> call_series;
@@ -109,6 +112,9 @@ void Metrics::server_up(std::string_view server, bool up) {
   series(state_->up, state_->up_series, joined(server), {{"server", std::string(server)}}).Set(up ? 1 : 0);
 }
 
-std::string Metrics::text() const { return prometheus::TextSerializer().Serialize(state_->registry.Collect()); }
+std::string Metrics::text() const {
+  state_->heap.Set(static_cast<double>(mallinfo2().uordblks));
+  return prometheus::TextSerializer().Serialize(state_->registry.Collect());
+}
 
 }  // namespace sallyport::gateway

@@ -41,6 +41,65 @@ class Attached {
   const std::shared_ptr<Outbox>& stream_;
 };
 
+constexpr std::uint64_t kRetry = 1'000;  // ms after which a client should read on
+
+std::string priming(EventId id) { return sse_retry(kRetry) + sse_event({.event = {}, .data = {}, .id = to_text(id)}); }
+
+std::string numbered(EventId id, std::string text) {
+  return sse_event({.event = {}, .data = std::move(text), .id = to_text(id)});
+}
+
+class Reading {
+ public:
+  explicit Reading(PostStream& stream) : stream_(stream), reader_(stream.begin_reading()) {}
+  Reading(const Reading&) = delete;
+  Reading& operator=(const Reading&) = delete;
+  ~Reading() { stream_.end_reading(reader_); }
+  [[nodiscard]] bool still() const { return stream_.is_reader(reader_); }
+
+ private:
+  PostStream& stream_;
+  unsigned reader_;
+};
+
+asio::awaitable<void> read_on(HttpExchange& exchange, std::shared_ptr<Session> session,
+                              std::shared_ptr<PostStream> stream, std::uint64_t sent, EventTimes times) {
+  const Reading reading(*stream);
+  Deadline next = Deadline::after(times.keep_alive);
+  while (reading.still()) {
+    const bool whole = stream->collect();
+    const auto* event = stream->events().after(sent);
+    if (event == nullptr && whole) {
+      const Status ended = co_await exchange.end();
+      // Of bytes for a client that had ended its side nobody knows; it may still come back for them.
+      if (!ended || exchange.disconnected()) co_return;
+      stream->told(true);
+      session->resumption()->close(stream->number());
+      co_return;
+    }
+    if (event == nullptr) {
+      const bool notified = co_await stream->changed().wait(next);
+      if (notified) continue;
+    } else {
+      sent = event->first;
+    }
+    std::string text = event ? numbered({stream->number(), sent}, event->second) : sse_comment("waiting");
+    const Status written = co_await exchange.write_chunk(std::move(text));
+    if (!written) co_return;
+    next = Deadline::after(times.keep_alive);
+  }
+}
+
+// Until there is something to say or it takes too long. True: the answer is there, and nothing before it.
+asio::awaitable<bool> wait_for_first(HttpReply& reply, Millis wait) {
+  const Deadline deadline = Deadline::after(wait);
+  while (!reply.has_note() && !reply.finished()) {
+    const bool notified = co_await reply.changed().wait(deadline);
+    if (!notified) co_return false;
+  }
+  co_return !reply.has_note();
+}
+
 // One note, or a sign of life when there was none in time. False: the client is gone.
 asio::awaitable<bool> send_events_until_finished(HttpExchange& exchange, HttpReply& reply, AnswerForm& form,
                                                  const EventTimes times) {
@@ -87,9 +146,24 @@ asio::awaitable<Status> send_answer(HttpExchange& exchange, Finished& finished, 
 }  // namespace
 
 asio::awaitable<void> send_reply(HttpExchange& exchange, std::shared_ptr<HttpReply> reply, AnswerForm form,
-                                 EventTimes times) {
-  const Abandoning abandoning(*reply);
+                                 EventTimes times, std::shared_ptr<Session> session) {
   exchange.on_disconnect([reply] { reply->client_left(); });
+  if (session && form.events) {
+    const bool at_once = co_await wait_for_first(*reply, times.stream_after);
+    if ((!at_once || !form.json) && !exchange.disconnected()) {
+      const std::shared_ptr<PostStream> stream = session->resumption()->open(reply);
+      Status begun = co_await begin_events(exchange, std::move(form.headers));
+      if (begun) begun = co_await exchange.write_chunk(priming({stream->number(), 0}));
+      if (begun) {
+        co_await read_on(exchange, std::move(session), stream, 0, times);
+      } else {
+        session->resumption()->close(stream->number());  // its client knows of no id to come back with
+      }
+      co_return;
+    }
+    session = nullptr;
+  }
+  const Abandoning abandoning(*reply);
   const bool there = co_await send_events_until_finished(exchange, *reply, form, times);
   if (!there) co_return;
   Finished finished = reply->take();
@@ -98,12 +172,29 @@ asio::awaitable<void> send_reply(HttpExchange& exchange, std::shared_ptr<HttpRep
   finished.delivery.done(sent && !finished.cancelled && !reply->left());
 }
 
+asio::awaitable<void> resume_reply(HttpExchange& exchange, std::shared_ptr<Session> session,
+                                   std::shared_ptr<PostStream> stream, std::uint64_t after, HttpHeaders headers,
+                                   EventTimes times) {
+  exchange.on_disconnect([] {});
+  const Status begun = co_await begin_events(exchange, std::move(headers));
+  if (begun) co_await read_on(exchange, std::move(session), std::move(stream), after, times);
+}
+
 asio::awaitable<void> send_stream(HttpExchange& exchange, std::shared_ptr<Session> session, HttpHeaders headers,
-                                  EventTimes times) {
+                                  EventTimes times, std::optional<std::uint64_t> after) {
   const auto stream = std::make_shared<Outbox>(exchange.loop());
+  Resumption* const resumption = session->resumption();
+  const std::uint64_t before = after.value_or(resumption == nullptr ? 0 : resumption->own().last());
+  for (std::uint64_t number = before; resumption != nullptr;) {
+    const auto* event = resumption->own().after(number);
+    if (event == nullptr) break;
+    number = event->first;
+    stream->note(event->second, false, number);
+  }
   const Attached attached(*session, stream);
   exchange.on_disconnect([stream] { stream->abandon(); });
   Status ok = co_await begin_events(exchange, std::move(headers));
+  if (ok && resumption != nullptr) ok = co_await exchange.write_chunk(priming({0, before}));
   // A comment at once: some clients take a stream for open only when its first bytes are there.
   if (ok) ok = co_await exchange.write_chunk(sse_comment("open"));
   Deadline next = Deadline::after(times.keep_alive);
@@ -114,7 +205,9 @@ asio::awaitable<void> send_stream(HttpExchange& exchange, std::shared_ptr<Sessio
       const bool notified = co_await stream->changed().wait(next);
       if (notified) continue;
     }
-    std::string event = note ? sse_data(note->text) : sse_comment("alive");
+    std::string event = !note              ? sse_comment("alive")
+                        : note->number > 0 ? numbered({0, note->number}, std::move(note->text))
+                                           : sse_data(note->text);
     ok = co_await exchange.write_chunk(std::move(event));
     next = Deadline::after(times.keep_alive);
   }

@@ -24,10 +24,16 @@ struct AnswerForm {
 };
 
 // Waits for the reply to be finished and writes it, with the notes before it. The promise of its delivery is kept here.
+// With a session, whose streams can be read on: an event stream begins with an empty event that has an id.
 asio::awaitable<void> send_reply(HttpExchange& exchange, std::shared_ptr<HttpReply> reply, AnswerForm form,
-                                 EventTimes times);
-// Until the session, the client or the server ends it.
+                                 EventTimes times, std::shared_ptr<Session> session);
+// Reads on the answer to a POST after the event with this number.
+asio::awaitable<void> resume_reply(HttpExchange& exchange, std::shared_ptr<Session> session,
+                                   std::shared_ptr<PostStream> stream, std::uint64_t after, HttpHeaders headers,
+                                   EventTimes times);
+// The session's own stream, until the session, the client or the server ends it; `after`: what came since that event
+// is told first.
 asio::awaitable<void> send_stream(HttpExchange& exchange, std::shared_ptr<Session> session, HttpHeaders headers,
-                                  EventTimes times);
+                                  EventTimes times, std::optional<std::uint64_t> after);
 
 }  // namespace sallyport::gateway

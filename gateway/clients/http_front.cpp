@@ -180,7 +180,20 @@ asio::awaitable<void> HttpFront::State::get(HttpRequest request, HttpExchange& e
   }
   HttpHeaders headers;
   add_cors(request.headers, headers);
-  co_await send_stream(exchange, std::move(session), std::move(headers), times());
+  const auto last = request.headers.get("Last-Event-ID");
+  const std::optional<EventId> id = last && session->resumption() ? parse_event_id(*last) : std::nullopt;
+  if (!id || id->stream == 0) {
+    const auto after = id ? std::optional(id->event) : std::nullopt;
+    co_await send_stream(exchange, std::move(session), std::move(headers), times(), after);
+    co_return;
+  }
+  std::shared_ptr<PostStream> stream = session->resumption()->find(id->stream);
+  if (!stream) {
+    HttpResponse response = refusal(400, kInvalidRequest, "the stream of this Last-Event-ID is not kept any more");
+    co_await respond(request, exchange, std::move(response));
+    co_return;
+  }
+  co_await resume_reply(exchange, std::move(session), std::move(stream), id->event, std::move(headers), times());
 }
 
 HttpFront::State::Admitted HttpFront::State::begin_session(const mcp::Incoming& incoming, const Identity& identity,
@@ -259,9 +272,10 @@ asio::awaitable<void> HttpFront::State::post(HttpRequest request, HttpExchange& 
     co_await respond(request, exchange, std::move(accepted));
     co_return;
   }
+  const bool resumable = token && session->resumption() != nullptr;
   request = {};  // a held call needs none of it
-  session = nullptr;
-  co_await send_reply(exchange, reply, std::move(form), times());
+  if (!resumable) session = nullptr;
+  co_await send_reply(exchange, reply, std::move(form), times(), std::move(session));
 }
 
 HttpFront::HttpFront(asio::any_io_executor loop, Sessions& sessions, std::shared_ptr<const Authenticator> authenticator,

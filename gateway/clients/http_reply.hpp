@@ -19,7 +19,7 @@ class HttpReply final : public Reply {
   void note(std::string message, bool droppable) override {
     if (takes_notes_ && open()) notes_.note(std::move(message), droppable);
   }
-  [[nodiscard]] bool open() const override { return !left_ && !notes_.abandoned() && !finished_; }
+  [[nodiscard]] bool open() const override { return (!left_ || resumable_) && !notes_.abandoned() && !finished_; }
   [[nodiscard]] bool takes_notes() const override { return takes_notes_ && open(); }
   void finish(Finished finished) override {
     if (notes_.abandoned()) return;  // with its promise: undelivered
@@ -27,8 +27,10 @@ class HttpReply final : public Reply {
     notes_.changed().notify();
   }
 
-  void client_left() { left_ = true; }  // it ended its side; whether it still reads is not known
-  void abandon() { notes_.abandon(); }  // the exchange is over
+  void client_left() { left_ = true; }         // it ended its side; whether it still reads is not known
+  void abandon() { notes_.abandon(); }         // the exchange is over
+  void set_resumable() { resumable_ = true; }  // the client may come back for what it has missed
+  [[nodiscard]] bool has_note() const { return !notes_.empty(); }
   [[nodiscard]] bool left() const { return left_; }
   [[nodiscard]] bool finished() const { return finished_.has_value(); }
   [[nodiscard]] std::optional<Outbox::Item> take_note() { return notes_.take(); }
@@ -40,6 +42,7 @@ class HttpReply final : public Reply {
   std::optional<Finished> finished_;
   bool takes_notes_;
   bool left_ = false;
+  bool resumable_ = false;
 };
 
 }  // namespace sallyport::gateway

@@ -16,7 +16,7 @@ bool Outbox::make_room(std::size_t size) {
   return true;
 }
 
-void Outbox::note(std::string text, bool droppable) {
+void Outbox::note(std::string text, bool droppable, std::uint64_t number) {
   if (closed_ || abandoned_) return;
   if (!make_room(text.size())) {
     ++dropped_;
@@ -24,7 +24,7 @@ void Outbox::note(std::string text, bool droppable) {
   }
   ++notes_;
   note_bytes_ += text.size();
-  items_.push_back({std::move(text), {}, false, droppable});
+  items_.push_back({std::move(text), {}, false, droppable, number});
   changed_.notify();
 }
 
@@ -36,7 +36,7 @@ void Outbox::answer(std::string text, Delivery delivery) {
     return;
   }
   answer_bytes_ += text.size();
-  items_.push_back({std::move(text), std::move(delivery), true, false});
+  items_.push_back({std::move(text), std::move(delivery), true, false, 0});
   changed_.notify();
 }
 

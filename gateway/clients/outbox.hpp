@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <optional>
 #include <string>
@@ -26,11 +27,12 @@ class Outbox {
     Delivery delivery;
     bool answer = false;
     bool droppable = false;
+    std::uint64_t number = 0;  // of the event; 0: it has none
   };
 
   explicit Outbox(asio::any_io_executor loop, OutboxBounds bounds = {}) : bounds_(bounds), changed_(std::move(loop)) {}
 
-  void note(std::string text, bool droppable);
+  void note(std::string text, bool droppable, std::uint64_t number = 0);
   // After overflow or abandon() the delivery fails at once.
   void answer(std::string text, Delivery delivery);
   [[nodiscard]] std::optional<Item> take();

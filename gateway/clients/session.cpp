@@ -119,7 +119,7 @@ asio::awaitable<ClientReply> Session::ask(std::shared_ptr<Session> self, ServerQ
       return true;
     }
     if (self->streams_.empty()) return false;
-    self->streams_.back()->note(std::move(message), false);
+    self->send(std::move(message), false);
     return true;
   };
   const std::shared_ptr<Questions> questions = self->questions_;
@@ -150,6 +150,7 @@ Answer Session::initialize(const mcp::Message& message) {
   context_ = std::make_shared<const ClientContext>(std::move(context));
   able_ = ClientAbilities::read(message.params.find("capabilities"));
   state_ = State::open;
+  begun_ = services_->now();
   json::Writer out;
   out.begin_object().member("protocolVersion", context_->protocol_version);
   out.key("capabilities").raw(services_->front.capabilities(*context_));
@@ -200,12 +201,24 @@ bool Session::admits(std::string_view method, std::string_view params_raw) const
 
 void Session::notify(std::string_view method, std::string_view params_raw) {
   if (state_ != State::open || !admits(method, params_raw)) return;
-  if (!streams_.empty()) {
-    streams_.back()->note(mcp::notification(method, params_raw), method == "notifications/progress");
+  if (!streams_.empty() || resumption_) {
+    send(mcp::notification(method, params_raw), method == "notifications/progress");
     return;
   }
   if (!method.ends_with("/list_changed") || waiting_.size() >= kMaxWaiting) return;
   if (std::ranges::find(waiting_, method) == waiting_.end()) waiting_.emplace_back(method);
+}
+
+// What finds no stream waits in the events of one that was there.
+void Session::send(std::string message, bool droppable) {
+  const std::uint64_t number = resumption_ ? resumption_->own().push(message) : 0;
+  if (!streams_.empty()) streams_.back()->note(std::move(message), droppable, number);
+}
+
+Resumption* Session::resumption() {
+  if (token_.empty() || context_->protocol_version != mcp::kLegacyVersions.front()) return nullptr;
+  if (!resumption_) resumption_ = std::make_unique<Resumption>();
+  return resumption_.get();
 }
 
 void Session::attach(const std::shared_ptr<Outbox>& stream) {
@@ -219,7 +232,7 @@ void Session::attach(const std::shared_ptr<Outbox>& stream) {
     oldest->close();
   }
   streams_.push_back(stream);
-  for (const std::string& method : std::exchange(waiting_, {})) stream->note(mcp::notification(method, {}), false);
+  for (const std::string& method : std::exchange(waiting_, {})) send(mcp::notification(method, {}), false);
 }
 
 void Session::detach(const std::shared_ptr<Outbox>& stream) {

@@ -16,6 +16,7 @@
 #include "gateway/clients/flights.hpp"
 #include "gateway/clients/outbox.hpp"
 #include "gateway/clients/questions.hpp"
+#include "gateway/clients/resumption.hpp"
 #include "gateway/ports/inbound.hpp"
 
 namespace sallyport::gateway {
@@ -58,12 +59,18 @@ class Session : public std::enable_shared_from_this<Session> {
   void attach(const std::shared_ptr<Outbox>& stream);  // beyond kMaxStreams the oldest is closed
   void detach(const std::shared_ptr<Outbox>& stream);
   void close_streams();
+  // Event streams of this version can be read on; null: those of this session cannot.
+  [[nodiscard]] Resumption* resumption();
+  void sweep(Deadline::Clock::time_point now) {
+    if (resumption_) resumption_->sweep(now);
+  }
 
   // Cancels what is open and closes the streams; what comes later is refused.
   void end(CancelReason reason);
 
   [[nodiscard]] const ClientContext& context() const { return *context_; }
   [[nodiscard]] bool initialized() const { return state_ == State::open; }
+  [[nodiscard]] Deadline::Clock::time_point begun() const { return begun_; }  // initialized
   [[nodiscard]] bool ended() const { return state_ == State::ended; }
   [[nodiscard]] bool busy() const { return flights_.count() > 0 || !streams_.empty(); }
   [[nodiscard]] bool allows_batches() const { return mcp::has_batches(context_->protocol_version); }
@@ -82,6 +89,7 @@ class Session : public std::enable_shared_from_this<Session> {
   static asio::awaitable<ClientReply> ask(std::shared_ptr<Session> self, ServerQuestion question,
                                           std::shared_ptr<Reply> reply);
   void request(mcp::Message message, Extras extras, const std::shared_ptr<Reply>& reply);
+  void send(std::string message, bool droppable);  // on the newest stream
   Answer initialize(const mcp::Message& message);
   Answer set_level(const mcp::Message& message);
   void notification(const mcp::Message& message);
@@ -96,8 +104,10 @@ class Session : public std::enable_shared_from_this<Session> {
   std::vector<std::string> waiting_;              // list changes that found no stream
   std::function<void()> on_idle_;
   ClientAbilities able_;
-  std::shared_ptr<Questions> questions_;  // made with the first
+  std::shared_ptr<Questions> questions_;    // made with the first
+  std::unique_ptr<Resumption> resumption_;  // made with the first stream
   Deadline::Clock::time_point last_used_{};
+  Deadline::Clock::time_point begun_{};
   State state_ = State::fresh;
   signed char level_ = -1;  // index into the log levels; -1: none was asked for
 };

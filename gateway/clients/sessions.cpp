@@ -107,6 +107,7 @@ void Sessions::sweep() {
   const auto time = services_->now();
   std::vector<std::shared_ptr<Session>> idle;
   for (const auto& [token, session] : by_token_) {
+    session->sweep(time);
     if (!session->busy() && time - session->last_used() >= options_.idle) idle.push_back(session);
   }
   for (const auto& session : idle) close(session, CancelReason::disconnect);
@@ -129,7 +130,7 @@ asio::awaitable<void> Sessions::sweep_forever(Sessions& self) {
 }
 
 void Sessions::changed(std::string method, std::string server) {
-  changes_.emplace(std::move(method), std::move(server));
+  changes_.insert_or_assign({std::move(method), std::move(server)}, services_->now());
   if (telling_ || draining_) return;
   telling_ = true;
   chores_.spawn("sessions.tell", tell_later(*this));
@@ -146,7 +147,9 @@ void Sessions::tell_changes() {
   const auto changes = std::exchange(changes_, {});
   for (const auto& [id, session] : by_id_) {
     std::set<std::string_view> told;
-    for (const auto& [method, server] : changes) {
+    for (const auto& [change, since] : changes) {
+      const auto& [method, server] = change;
+      if (session->begun() > since) continue;
       const Mount& mount = session->context().mount;
       const bool sees = server.empty() || mount.all() || mount.server == server;
       if (sees && told.insert(method).second) session->notify(method, {});

@@ -86,7 +86,8 @@ class Sessions {
   std::map<std::string, std::shared_ptr<Session>, std::less<>> by_id_;
   std::unordered_map<std::string, std::shared_ptr<Session>> by_token_;
   std::map<std::string, std::size_t, std::less<>> per_principal_;
-  std::set<std::pair<std::string, std::string>> changes_;  // (method, server) that wait to be told
+  // (method, server) that wait to be told, and since when: a session that began later has seen nothing older.
+  std::map<std::pair<std::string, std::string>, Deadline::Clock::time_point> changes_;
   bool telling_ = false;
   bool draining_ = false;
   TaskGroup chores_;  // last: they use the rest

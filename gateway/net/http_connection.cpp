@@ -43,7 +43,7 @@ asio::awaitable<void> read_ahead(std::shared_ptr<HttpInput> input, std::size_t b
       input->ended = true;
       break;
     }
-    input->buffer.append(input->chunk.data(), *got);
+    input->took(*got);
     input->arrived.notify();
   }
   input->reading_ahead = false;
@@ -90,7 +90,7 @@ asio::awaitable<Result<bool>> HttpConnection::fill(Deadline deadline) {
   const Result<std::size_t> got = co_await input.stream->read_some(input.chunk, deadline);
   if (!got) co_return fail(got.error());
   if (*got == 0) input.ended = true;
-  input.buffer.append(input.chunk.data(), *got);
+  input.took(*got);
   co_return *got > 0;
 }
 

@@ -34,7 +34,15 @@ struct HttpServerShared {
 // Bytes that came in, and who reads them: the connection itself between requests, a reader-ahead while a handler runs.
 struct HttpInput {
   HttpInput(std::unique_ptr<ByteStream> from, asio::any_io_executor loop)
-      : stream(std::move(from)), arrived(std::move(loop)), chunk(16U << 10) {}
+      : stream(std::move(from)), arrived(std::move(loop)), chunk(kSmall) {}
+  // Small while little comes, because most connections only wait; larger for bodies.
+  static constexpr std::size_t kSmall = 2U << 10;
+  static constexpr std::size_t kLarge = 16U << 10;
+  void took(std::size_t bytes) {
+    buffer.append(chunk.data(), bytes);
+    if (bytes == chunk.size() && bytes < kLarge) chunk.resize(kLarge);
+    if (bytes < kSmall && chunk.size() > kSmall) std::vector<char>(kSmall).swap(chunk);
+  }
   std::unique_ptr<ByteStream> stream;
   std::string buffer;
   bool ended = false;          // the peer ended its direction, or reading failed

@@ -203,7 +203,8 @@ class HttpPeer {
     co_return head_.status;
   }
   [[nodiscard]] const TestResponse& head() const { return head_; }
-  // The data of the next event; ": …" for a comment; "<end>" at the end of the stream.
+  // The data of the next event; ": …" for a comment; "<end>" at the end of the stream. Its id is last_id().
+  [[nodiscard]] const std::string& last_id() const { return last_id_; }
   asio::awaitable<std::string> next_event() {
     for (;;) {
       const std::string& body = reader_->body();
@@ -211,6 +212,12 @@ class HttpPeer {
       if (end != std::string::npos) {
         std::string text = body.substr(taken_, end - taken_);
         taken_ = end + 2;
+        if (text.starts_with("retry: ")) continue;
+        if (text.starts_with("id: ")) {
+          last_id_ = text.substr(4, text.find('\n') - 4);
+          text.erase(0, text.find('\n') + 1);
+          if (text == "data: ") continue;  // the event that only tells the id
+        }
         if (text.starts_with("data: ")) text.erase(0, 6);
         co_return text;
       }
@@ -241,6 +248,7 @@ class HttpPeer {
   std::optional<HttpMessageReader> reader_;
   TestResponse head_;
   std::string buffer_;
+  std::string last_id_;
   std::size_t taken_ = 0;
 };
 

@@ -72,7 +72,7 @@ TEST_F(HttpStreamTest, ADroppedStreamIsNoticedByItsKeepAliveAndTheCallRunsOn) {
   http_options_.keep_alive = Millis(5);
   run([&]() -> asio::awaitable<void> {
     HttpPeer peer = connect();
-    Form form{.session = co_await open_session(peer)};
+    Form form{.session = co_await open_session(peer, {}, "2025-06-18")};
     co_await peer.send(post(form, call("1", "wait", R"({"tag":"w"})")));
     co_await peer.receive_head();
     peer.stream().close();

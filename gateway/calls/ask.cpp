@@ -83,8 +83,7 @@ asio::awaitable<Calls::Ask> Calls::ask(FlightPtr flight) {
     if (approval->binding == trust::digest(binding_of(call))) co_return Ask::approved;
   }
   // Also of a read: an identical call joins the ask instead of making another.
-  if (call.judged.key.empty())
-    by_fingerprint_.insert_or_assign(call.row.fingerprint, Known{call.row.id, clock_.now()});
+  if (call.judged.key.empty()) by_fingerprint_.insert_or_assign(call.row.fingerprint, Known{call.row.id, clock_.now()});
   by_approval_[call.approval] = call.row.id;
   flight->pending.code = ReasonCode::approval_pending;
   flight->pending.approval = call.approval;

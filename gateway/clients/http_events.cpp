@@ -153,7 +153,8 @@ asio::awaitable<void> send_reply(HttpExchange& exchange, std::shared_ptr<HttpRep
     if ((!at_once || !form.json) && !exchange.disconnected()) {
       const std::shared_ptr<PostStream> stream = session->resumption()->open(reply);
       Status begun = co_await begin_events(exchange, std::move(form.headers));
-      if (begun) begun = co_await exchange.write_chunk(priming({stream->number(), 0}));
+      std::string first = priming({stream->number(), 0});
+      if (begun) begun = co_await exchange.write_chunk(std::move(first));
       if (begun) {
         co_await read_on(exchange, std::move(session), stream, 0, times);
       } else {
@@ -194,7 +195,8 @@ asio::awaitable<void> send_stream(HttpExchange& exchange, std::shared_ptr<Sessio
   const Attached attached(*session, stream);
   exchange.on_disconnect([stream] { stream->abandon(); });
   Status ok = co_await begin_events(exchange, std::move(headers));
-  if (ok && resumption != nullptr) ok = co_await exchange.write_chunk(priming({0, before}));
+  std::string first = resumption == nullptr ? std::string() : priming({0, before});
+  if (ok && !first.empty()) ok = co_await exchange.write_chunk(std::move(first));
   // A comment at once: some clients take a stream for open only when its first bytes are there.
   if (ok) ok = co_await exchange.write_chunk(sse_comment("open"));
   Deadline next = Deadline::after(times.keep_alive);

@@ -1,138 +1,11 @@
-"""The legacy versions with the whole program in between: resources, prompts, completion, logging, subscriptions, what
-servers ask, cancellation; one server and several, over HTTP and stdio."""
+"""The legacy versions with the whole program in between: resources, prompts, completion, logging, subscriptions; one server
+and several, over HTTP and stdio."""
 import json
 import sys
-import threading
 
 import gateway as tools
-from gateway import LIMIT, OURS, PROGRAMS, SOURCE, Case, Http, Lines, code_of, main, wait_until
-
-FULL = str(SOURCE / "tests/fixtures/servers/full_server.py")
-METHODS = ["tools/call", "resources/read", "prompts/get", "completion/complete"]
-EVERYTHING = {"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}}, "roots": {"listChanged": True}}
-
-
-def server(name, **more):
-    return {"command": sys.executable, "args": ["-B", FULL, "--name=" + name], **more}
-
-
-def setup(*names, passes=("elicitation", "sampling", "roots"), **more):
-    """Config, trust and policy for servers that may do everything."""
-    return {"servers": {name: server(name, **more) for name in names},
-            "trust": {"servers": {name: {"passes": list(passes), "tools": {"*": "read"}} for name in names}},
-            "policy": {"rules": [{"id": "all-" + name, "allow": {"server": name, "method": METHODS}} for name in names]}}
-
-
-class Events:
-    """A client over HTTP that answers what it is asked, and keeps what it is told; requests run side by side."""
-
-    def __init__(self, gateway, mount="/mcp", capabilities=None, token=None):
-        self.gateway, self.mount, self.token = gateway, mount, token
-        self.http = Http(gateway, mount, token=token)
-        answer = self.http.post({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-            "protocolVersion": "2025-11-25", "capabilities": EVERYTHING if capabilities is None else capabilities,
-            "clientInfo": {"name": "events", "version": "1"}}})
-        self.session = self.http.session = answer.headers["Mcp-Session-Id"]
-        self.http.version = "2025-11-25"
-        self.initialized = answer.message(0)["result"]
-        self.http.post({"jsonrpc": "2.0", "method": "notifications/initialized"})
-        self.notes, self.asked, self.answers = [], [], {}
-        self.news = threading.Condition()
-        self.respond = lambda message: {"result": {}}
-
-    def connection(self):
-        other = Http(self.gateway, self.mount, token=self.token)
-        other.session, other.version = self.session, "2025-11-25"
-        return other
-
-    def take(self, message):
-        with self.news:
-            if "method" in message and "id" in message:
-                self.asked.append(message)
-            elif "method" in message:
-                self.notes.append(message)
-            else:
-                self.answers[json.dumps(message["id"])] = message
-            self.news.notify_all()
-        if "method" in message and "id" in message:
-            reply = self.respond(message)
-            if reply is not None:
-                done = self.connection().post({"jsonrpc": "2.0", "id": message["id"], **reply})
-                assert done.status == 202, (done.status, done.body)
-
-    def read(self, response):
-        if not response.headers.get("Content-Type", "").startswith("text/event-stream"):
-            body = response.read()
-            if body:
-                self.take(json.loads(body))
-            return
-        data = b""
-        while True:
-            line = response.readline()
-            if not line:
-                return
-            if line.startswith(b"data:") and line[5:].strip():
-                data += line[5:].strip()
-            elif not line.strip() and data:
-                self.take(json.loads(data))
-                data = b""
-
-    def start(self, ident, method, params=None):
-        """Sends a request; its answer comes to `answers`."""
-        other = self.connection()
-        body = {"jsonrpc": "2.0", "id": ident, "method": method, **({"params": params} if params is not None else {})}
-
-        def run():
-            other.connection.request("POST", self.mount, json.dumps(body).encode(), other.headers())
-            self.read(other.connection.getresponse())
-            other.connection.close()
-
-        threading.Thread(target=run, daemon=True).start()
-        return other
-
-    def listen(self):
-        """The session's own stream."""
-        other = self.connection()
-        other.connection.request("GET", self.mount, headers=other.headers(Accept="text/event-stream"))
-        response = other.connection.getresponse()
-        assert response.status == 200, response.status
-        response.readline()
-
-        def run():
-            try:
-                self.read(response)
-            except Exception:  # closed by the end of the test
-                pass
-
-        threading.Thread(target=run, daemon=True).start()
-        return other
-
-    def answer(self, ident):
-        with self.news:
-            assert self.news.wait_for(lambda: json.dumps(ident) in self.answers, LIMIT), "no answer to %r" % ident
-            return self.answers[json.dumps(ident)]
-
-    def ask(self, ident, method, params=None):
-        self.start(ident, method, params)
-        return self.answer(ident)
-
-    def call(self, ident, tool, arguments=None, **meta):
-        params = {"name": tool, "arguments": arguments or {}, **({"_meta": meta} if meta else {})}
-        return self.ask(ident, "tools/call", params)["result"]
-
-    def text(self, ident, tool, arguments=None):
-        return self.call(ident, tool, arguments)["content"][0]["text"]
-
-    def told(self, method, count=1):
-        with self.news:
-            found = lambda: [note for note in self.notes if note["method"] == method]
-            assert self.news.wait_for(lambda: len(found()) >= count, LIMIT), "%s: %r" % (method, self.notes)
-            return found()
-
-    def was_asked(self, count=1):
-        with self.news:
-            assert self.news.wait_for(lambda: len(self.asked) >= count, LIMIT), "asked only %r" % self.asked
-            return self.asked
+from events import METHODS, Events, hash_of, setup
+from gateway import OURS, PROGRAMS, Case, Lines, code_of, main, wait_until
 
 
 class OneServer(Case):
@@ -149,7 +22,7 @@ class OneServer(Case):
         gateway = self.gateway(servers={"s": {"command": sys.executable, "args": ["-B", tools.FIXTURE]}}).start()
         self.assertEqual(Events(gateway).initialized["capabilities"], {"tools": {"listChanged": True}, "logging": {}})
 
-    def test_lists_keep_their_bytes(self):
+    def test_c122_lists_keep_their_bytes(self):
         client = self.client()
         answer = client.post({"jsonrpc": "2.0", "id": 1, "method": "prompts/list"}).raw_message(1)
         self.assertIn(b'{"name":"greet","title":"Gr\\u00fc\\u00dfe","icons":[{"src":"https://x/i.png"}],'
@@ -158,7 +31,7 @@ class OneServer(Case):
         answer = client.post({"jsonrpc": "2.0", "id": 2, "method": "resources/list"}).raw_message(2)
         self.assertIn(b'{"uri":"a://two","name":"two","annotations":{"priority":0.50}}', answer)
 
-    def test_pages_follow_cursors_of_our_own(self):
+    def test_c079_pages_follow_cursors_of_our_own(self):
         client = self.client()
         first = client.ask("prompts/list")["result"]
         self.assertNotIn("at", first["nextCursor"].lower()[:2])
@@ -229,7 +102,7 @@ class OneServer(Case):
     def test_a_read_that_a_rule_asks_for_waits_and_then_runs(self):
         options = setup("a")
         options["policy"] = {"rules": [{"id": "tools", "allow": {"server": "a"}}]}
-        options["clients"] = [{"id": "agent", "tokenSha256": tools_hash("agent-token"), "hold": "1s"}]
+        options["clients"] = [{"id": "agent", "tokenSha256": hash_of("agent-token"), "hold": "1s"}]
         gateway = self.gateway(**options).start()
         client = gateway.client("/servers/a/mcp", token="agent-token").connect()
         pending = client.ask("resources/read", {"uri": "a://one"})["error"]
@@ -253,7 +126,7 @@ class OneServer(Case):
         self.assertEqual(code_of(refused), "TOOL_QUARANTINED")
         self.assertIn("task", tools.words_of(refused))
 
-    def test_results_keep_what_nobody_knows(self):
+    def test_c119_c121_results_keep_what_nobody_knows(self):
         client = self.client()
         raw = client.post({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
                            "params": {"name": "echo", "arguments": {"text": "grüße"}}}).raw_message(1)
@@ -314,7 +187,7 @@ class Aggregated(Case):
                                                          "argument": argument})
         self.assertEqual(by_template["result"]["completion"]["values"][0], "a")
 
-    def test_a_broken_server_does_not_take_the_others(self):
+    def test_c082_a_broken_server_does_not_take_the_others(self):
         options = setup("a", "b")
         options["servers"]["x"] = {"command": "/nonexistent-command"}
         gateway = self.gateway(**options, accept=False)
@@ -355,7 +228,7 @@ class Told(Case):
 
     def test_logs_of_no_call_go_to_the_streams_of_that_principal(self):
         options = setup("a")
-        options["clients"] = [{"id": "one", "tokenSha256": tools_hash("t-one")}, {"id": "two", "tokenSha256": tools_hash("t-two")}]
+        options["clients"] = [{"id": "one", "tokenSha256": hash_of("t-one")}, {"id": "two", "tokenSha256": hash_of("t-two")}]
         gateway = self.gateway(**options).start()
         one, two = Events(gateway, "/servers/a/mcp", token="t-one"), Events(gateway, "/servers/a/mcp", token="t-two")
         one.listen(), two.listen()
@@ -366,7 +239,7 @@ class Told(Case):
         self.assertEqual([note["params"]["level"] for note in two.notes], ["error"])
         self.assertEqual([note["params"]["level"] for note in one.notes], ["info"])
 
-    def test_progress_has_the_clients_token_and_increases(self):
+    def test_c115_progress_has_the_clients_token_and_increases(self):
         gateway = self.gateway(**setup("a")).start()
         client = Events(gateway, "/servers/a/mcp")
         client.call(1, "progress", {"values": [1, 2, 2, 1.5, 3]}, progressToken="mine")
@@ -419,157 +292,6 @@ class Told(Case):
         self.assertNotEqual(json.loads(client.text(4, "who"))["pid"], before)
         client.text(5, "touch", {"uri": "a://one"})
         client.told("notifications/resources/updated", 2)
-
-
-class Asked(Case):
-    FORM = {"message": "Your name?", "requestedSchema": {"type": "object", "properties": {"name": {"type": "string", "default": "x"}}}}
-
-    def start(self, **more):
-        return self.gateway(**setup("a", **more)).start()
-
-    def test_questions_reach_the_caller_and_answers_go_back(self):
-        client = Events(self.start(), "/servers/a/mcp")
-        client.respond = lambda message: {"result": {"action": "accept", "content": {"name": message["params"]["message"]}}}
-        answer = json.loads(client.text(1, "ask", {"method": "elicitation/create", "params": self.FORM}))
-        self.assertEqual(answer, {"result": {"action": "accept", "content": {"name": "[a] Your name?"}}})
-        asked = client.asked[0]["params"]
-        self.assertEqual(asked["_meta"], {"dev.sallyport/server": "a"})
-        self.assertEqual(asked["requestedSchema"], self.FORM["requestedSchema"])
-        client.respond = lambda message: {"result": {"roots": [{"uri": "file:///x"}]}}
-        answer = json.loads(client.text(2, "ask", {"method": "roots/list"}))
-        self.assertEqual(answer, {"result": {"roots": [{"uri": "file:///x"}]}})
-        client.respond = lambda message: {"error": {"code": -1, "message": "User rejected", "data": [1]}}
-        answer = json.loads(client.text(3, "ask", {"method": "sampling/createMessage", "params": {
-            "messages": [], "maxTokens": 1, "tools": [{"name": "t", "inputSchema": {}}], "_meta": {"progressToken": 5, "x/y": 1}}}))
-        self.assertEqual(answer, {"error": {"code": -1, "message": "User rejected", "data": [1]}})
-        self.assertEqual(client.asked[2]["params"]["_meta"], {"dev.sallyport/server": "a", "x/y": 1})
-        self.assertEqual(json.loads(client.text(4, "who"))["client"],
-                         {"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}}, "roots": {"listChanged": True}})
-
-    def test_only_what_the_trust_file_passes_is_asked(self):
-        client = Events(self.gateway(**setup("a", passes=["roots"])).start(), "/servers/a/mcp")
-        answer = json.loads(client.text(1, "ask", {"method": "elicitation/create", "params": self.FORM}))
-        self.assertEqual(answer["error"]["code"], -32601)
-        self.assertIn("result", json.loads(client.text(2, "ask", {"method": "roots/list"})))
-        self.assertEqual(len(client.asked), 1)
-        self.assertEqual(json.loads(client.text(3, "who"))["client"], {"roots": {"listChanged": True}})
-
-    def test_a_server_that_nobody_accepted_asks_nothing(self):
-        options = setup("a")
-        options["policy"]["default"] = "allow"
-        gateway = self.gateway(accept=False, servers=options["servers"], trust=options["trust"],
-                               policy={"rules": [{"id": "x", "deny": {"server": "a", "tool": "none"}}]},
-                               clients=[{"id": "agent", "tokenSha256": tools_hash("agent-token")}],
-                               people=[{"id": "user:dana", "tokenSha256": tools_hash("dana"), "roles": ["approver", "operator"]}]).start()
-        client = Events(gateway, "/servers/a/mcp", token="agent-token")
-        client.start(1, "tools/call", {"name": "ask", "arguments": {"method": "roots/list"}})
-        found = wait_until(lambda: json.loads(gateway.ask_control("GET", "/api/v1/approvals?state=pending", "dana")[1])["approvals"], "the ask")
-        view = json.loads(gateway.ask_control("GET", "/api/v1/approvals/" + found[0]["id"], "dana")[1])
-        gateway.ask_control("POST", "/api/v1/approvals/%s/approve" % found[0]["id"], "dana", {"shown": view["shown"], "reason": ""})
-        answer = json.loads(client.answer(1)["result"]["content"][0]["text"])
-        self.assertEqual(answer["error"]["code"], -32601)
-        self.assertEqual(client.asked, [])
-
-    def test_a_client_is_asked_only_what_it_can_answer(self):
-        client = Events(self.start(), "/servers/a/mcp", capabilities={"elicitation": {}, "sampling": {}})
-        for method, params in [("roots/list", {}), ("elicitation/create", {"mode": "url", "url": "https://x", "message": "m", "elicitationId": "e"}),
-                               ("sampling/createMessage", {"messages": [], "maxTokens": 1, "tools": []})]:
-            answer = json.loads(client.text(len(client.answers), "ask", {"method": method, "params": params}))
-            self.assertEqual(answer["error"]["code"], -32601, method)
-        self.assertEqual(client.asked, [])
-
-    def test_nothing_crosses_sessions(self):
-        """Two sessions of one principal share a child: with both calling, nobody is asked; with one, it is that one."""
-        gateway = self.start()
-        one, two = Events(gateway, "/servers/a/mcp"), Events(gateway, "/servers/a/mcp")
-        one.start(1, "tools/call", {"name": "wait", "arguments": {}, "_meta": {"progressToken": 1}})
-        one.told("notifications/progress")
-        answer = json.loads(two.text(1, "ask", {"method": "roots/list"}))
-        self.assertEqual(answer["error"]["code"], -32600)
-        self.assertEqual((one.asked, two.asked), ([], []))
-        one.http.post({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
-        wait_until(lambda: "error" not in json.loads(two.text(len(two.answers) + 10, "ask", {"method": "roots/list"})), "a question to the only caller")
-        self.assertEqual(one.asked, [])
-
-    def test_an_answer_counts_only_from_the_session_that_was_asked(self):
-        gateway = self.start()
-        one, two = Events(gateway, "/servers/a/mcp"), Events(gateway, "/servers/a/mcp")
-        one.respond = lambda message: None
-        one.start(1, "tools/call", {"name": "ask", "arguments": {"method": "roots/list"}})
-        asked = one.was_asked()[0]
-        for wrong in [asked["id"], "q-99", 1]:
-            done = two.http.post({"jsonrpc": "2.0", "id": wrong, "result": {"roots": ["stolen"]}})
-            self.assertEqual(done.status, 202)
-        done = one.http.post({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": []}})
-        self.assertEqual(json.loads(one.answer(1)["result"]["content"][0]["text"]), {"result": {"roots": []}})
-
-    def test_a_question_ends_with_its_call_or_by_the_server(self):
-        client = Events(self.start(), "/servers/a/mcp")
-        client.respond = lambda message: None
-        client.listen()
-        for tool in ("ask_and_leave", "ask_and_withdraw"):
-            client.text(tool, tool, {"method": "roots/list"})
-        client.was_asked(2)
-        cancelled = client.told("notifications/cancelled", 2)
-        self.assertEqual({each["params"]["requestId"] for each in cancelled}, {each["id"] for each in client.asked})
-
-    def test_a_page_that_was_visited_is_told_to_who_was_sent_there(self):
-        gateway = self.start()
-        one, two = Events(gateway, "/servers/a/mcp"), Events(gateway, "/servers/a/mcp")
-        one.listen(), two.listen()
-        one.respond = lambda message: {"result": {"action": "accept"}}
-        one.text(1, "ask", {"method": "elicitation/create", "params": {"mode": "url", "url": "https://x", "message": "m", "elicitationId": "e-1"}})
-        two.text(1, "complete_elicitation", {"id": "e-1"})
-        self.assertEqual(one.told("notifications/elicitation/complete")[0]["params"], {"elicitationId": "e-1"})
-        self.assertEqual(two.notes, [])
-
-    def test_changed_roots_are_told_to_servers_that_may_ask_for_them(self):
-        client = Events(self.start(), "/servers/a/mcp")
-        client.text(1, "who")
-        client.http.post({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"})
-        wait_until(lambda: "notifications/roots/list_changed" in client.text(len(client.answers) + 5, "seen"), "the change")
-
-    def test_a_client_over_stdio_is_asked_too(self):
-        gateway = self.start()
-        lines = Lines(self, [PROGRAMS["sallyport"], "stdio", "--server", "a", "--config", gateway.config],
-                      env=tools.environment(SALLYPORT_TOKEN=gateway.token()))
-        lines.send({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-            "protocolVersion": "2025-11-25", "capabilities": EVERYTHING, "clientInfo": {"name": "x", "version": "1"}}})
-        lines.raw_answer(0)
-        lines.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
-        lines.send({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask", "arguments": {"method": "roots/list"}}})
-        question = json.loads(lines.receive_raw())
-        self.assertEqual(question["method"], "roots/list")
-        lines.send({"jsonrpc": "2.0", "id": question["id"], "result": {"roots": [], "n": 1.0}})
-        self.assertEqual(json.loads(json.loads(lines.raw_answer(1))["result"]["content"][0]["text"]), {"result": {"roots": [], "n": 1.0}})
-        lines.close()
-
-
-class Cancelled(Case):
-    def test_a_cancel_reaches_the_server_and_the_answer_nobody(self):
-        gateway = self.gateway(**setup("a")).start()
-        client = Events(gateway, "/servers/a/mcp")
-        client.start(5, "tools/call", {"name": "wait", "arguments": {}, "_meta": {"progressToken": 1}})
-        client.told("notifications/progress")
-        client.http.post({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5, "reason": "enough"}})
-        wait_until(lambda: "notifications/cancelled" in client.text(len(client.answers) + 10, "seen"), "the cancel")
-        self.assertNotIn("5", client.answers)
-
-    def test_a_client_that_goes_away_cancels_nothing(self):
-        gateway = self.gateway(**setup("a")).start()
-        client = Events(gateway, "/servers/a/mcp")
-        other = client.start(5, "tools/call", {"name": "wait", "arguments": {}, "_meta": {"progressToken": 1}})
-        client.told("notifications/progress")
-        other.connection.sock.shutdown(2)
-        for ident in range(20, 25):
-            self.assertNotIn("notifications/cancelled", client.text(ident, "seen"))
-        client.http.post({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}})
-        wait_until(lambda: "notifications/cancelled" in client.text(len(client.answers) + 40, "seen"), "the cancel")
-
-
-def tools_hash(token):
-    import hashlib
-    return hashlib.sha256(token.encode()).hexdigest()
 
 
 if __name__ == "__main__":

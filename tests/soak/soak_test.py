@@ -2,7 +2,6 @@
 streams, questions, bridges. The live heap after ten times the calls is that after once, and so are the descriptors; no
 child is left.
 """
-import hashlib
 import os
 import pathlib
 import random
@@ -13,7 +12,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
 from gateway import PROGRAMS, Case, Http, Lines, descendants, environment, main, wait_until  # noqa: E402
-from legacy_test import Events, setup  # noqa: E402
+from events import Events, hash_of, setup  # noqa: E402
 
 SECONDS = float(os.environ.get("SOAK_SECONDS", "600"))
 MARGIN = 1 << 20
@@ -22,8 +21,8 @@ MARGIN = 1 << 20
 class Soak(Case):
     def test_mixed_clients_leave_nothing_behind(self):
         options = setup("a", "b")
-        self.run_gateway = self.gateway(**options, people=[{"id": "user:w", "tokenSha256": hashlib.sha256(
-            b"watch").hexdigest(), "roles": ["watcher", "operator"]}]).start()
+        watcher = {"id": "user:w", "tokenSha256": hash_of("watch"), "roles": ["watcher", "operator"]}
+        self.run_gateway = self.gateway(**options, people=[watcher]).start()
         self.calls, self.lock, self.faults = 0, threading.Lock(), []
         self.round(until=time.monotonic() + SECONDS / 11)
         once, before = self.calls, self.measure()

@@ -203,7 +203,7 @@ TEST_F(HttpResumeTest, CutAnywhereTheEventsAreTheSame) {
       return out;
     };
     const std::string expected = data_of(whole.body);
-    for (std::size_t cut = 0; cut < whole.body.size(); cut += 17) {
+    for (std::size_t cut = 1; cut < whole.body.size(); cut += 17) {
       HttpPeer first = connect({.capacity = 64});  // what is not read stays with the gateway
       co_await first.send(post(form, body));
       co_await first.receive_head();

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "tests/component/servers/http_support.hpp"
 
 namespace sallyport::gateway {
@@ -23,6 +25,8 @@ TEST_F(HttpLinkTest, OpensASessionAndEndsIt) {
   EXPECT_EQ(server->info().name, "http-fixture");
   EXPECT_EQ(text(call(*server, "sleep", R"({"ms":0})")), "slept");
   shutdown();
+  // The server writes down what it was given in its own time.
+  spin([&] { return log().find(R"("verb": "DELETE")") != std::string::npos; });
   const auto document = json::Document::parse(log());
   ASSERT_TRUE(document.has_value());
   std::vector<std::string> order;
@@ -45,7 +49,9 @@ TEST_F(HttpLinkTest, OpensASessionAndEndsIt) {
   ASSERT_GE(order.size(), 4U);
   EXPECT_EQ(order[0], "initialize");
   EXPECT_EQ(order[1], "notifications/initialized");
-  EXPECT_EQ(order.back(), "DELETE");
+  // The GET for the server's own stream is on a connection of its own, so its place is not known.
+  EXPECT_LT(std::ranges::find(order, "tools/call"), std::ranges::find(order, "DELETE"));
+  EXPECT_EQ(std::ranges::count(order, "DELETE"), 1);
   EXPECT_FALSE(session.empty());
 }
 

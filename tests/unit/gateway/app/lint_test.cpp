@@ -118,7 +118,7 @@ TEST_F(Lint, JudgesResultsByTheOutputSchema) {
   EXPECT_EQ(result(R"({"content":[],"structuredContent":{"n":1}})"), "");
   EXPECT_EQ(result(R"({"content":[]})"), "error result look \n");
   EXPECT_EQ(result(R"({"structuredContent":{"n":"1"}})"), "error result look /n\n");
-  EXPECT_EQ(result(R"({"structuredContent":{"n":1,"n":2}})"), "error result look /structuredContent/n\n");
+  EXPECT_EQ(result(R"({"structuredContent":{"n":1,"n":2}})"), "error result look /n\n");
   EXPECT_EQ(lines(lint_result(parse(R"({"name":"x"})"), parse("{}"))), "");
 }
 

@@ -50,7 +50,16 @@ bj::array lines_of(json::Value value) {
   return lines;
 }
 
-bj::object tool_json(const Tool& tool, bool settled) {
+// What was accepted of that name last: also where the server is another now (a new release, most often), for then the
+// difference is what people want to see.
+json::Value accepted_before(const Snapshot& snapshot, const Tool& tool) {
+  if (tool.definition != tool.current) return tool.definition->root();
+  const trust::LockServer* lock = snapshot.lock ? snapshot.lock->server(tool.ref.server) : nullptr;
+  const auto accepted = lock ? lock->tool(tool.ref.tool) : std::span<const trust::Accepted>();
+  return accepted.empty() ? json::Value() : accepted.back().definition();
+}
+
+bj::object tool_json(const Snapshot& snapshot, const Tool& tool, bool settled) {
   bj::object out{{"digest", tool.current_digest},
                  {"name", visible(tool.ref.tool)},
                  {"settled", settled},
@@ -58,9 +67,9 @@ bj::object tool_json(const Tool& tool, bool settled) {
   if (!tool.quarantine_reason.empty()) out["reason"] = visible(tool.quarantine_reason);
   if (settled) return out;
   out["definition"] = lines_of(tool.current->root());
-  if (tool.definition != tool.current) {
+  if (const json::Value before = accepted_before(snapshot, tool)) {
     bj::array differences;
-    for (const auto& difference : trust::member_diff(tool.definition->root(), tool.current->root())) {
+    for (const auto& difference : trust::member_diff(before, tool.current->root())) {
       bj::object entry{{"pointer", difference.pointer}};
       if (difference.before) entry["before"] = *difference.before;
       if (difference.after) entry["after"] = *difference.after;
@@ -113,7 +122,7 @@ TrustReview review(const Snapshot& snapshot, const Servers& servers, const std::
       const bool settled = is_settled(snapshot, *found);
       result.open += settled ? 0 : 1;
       seen += fmt::format("tool {} {}\n", quote(name), found->current_digest);
-      tools.emplace_back(tool_json(*found, settled));
+      tools.emplace_back(tool_json(snapshot, *found, settled));
     }
     entry["tools"] = std::move(tools);
     list.emplace_back(std::move(entry));
@@ -139,6 +148,7 @@ Result<AcceptedLock> accept(const Snapshot& snapshot, const Servers& servers, co
       continue;
     }
     trust::LockServer& locked = result.lock.servers[id];
+    if (also) identity = trust::with_keys(std::move(*identity), locked.identity);
     const bool foreign = trust::mismatch(*identity, locked.identity).has_value();
     if (foreign && !tool.empty() && !locked.tools.empty()) {
       return fail(

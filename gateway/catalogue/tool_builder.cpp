@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "gateway/mcp/jsonrpc.hpp"
+#include "gateway/mcp/protocol.hpp"
 #include "gateway/ports/naming.hpp"
 #include "policy/conditions/condition.hpp"
 #include "schemas/core/encoding.hpp"
@@ -32,13 +34,22 @@ void quarantine(Tool& tool, std::string reason) {
 std::string listing(json::Value definition, std::string_view name, const EffectView& view) {
   std::string out = "{\"name\":" + quote(name);
   for (const json::Member member : definition.members()) {
-    if (member.key.equals("name") || member.key.equals("annotations") || member.key.equals("execution")) continue;
+    if (member.key.equals("name") || member.key.equals("annotations") || member.key.equals("execution") ||
+        member.key.equals("_meta"))
+      continue;
     out += ',';
     out += member.key.raw();
     out += ':';
     out += member.value.raw();
   }
-  if (auto annotations = trust::annotations_for_clients(view)) out += ",\"annotations\":" + *annotations;
+  if (auto annotations = trust::annotations_for_clients(view, definition.find("annotations")))
+    out += ",\"annotations\":" + *annotations;
+  const bool rated = view.effective.category != EffectCategory::unrated;
+  const json::Value meta = definition.find("_meta");
+  if (rated || meta) {
+    out += ",\"_meta\":" +
+           mcp::with_own_meta(meta, mcp::kEffectMeta, rated ? trust::effect_for_clients(view) : std::string());
+  }
   return out + "}";
 }
 

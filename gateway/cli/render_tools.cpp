@@ -50,9 +50,10 @@ std::string code(const std::string& text) {
   return longest == 0 ? fence + text + fence : fence + " " + text + " " + fence;
 }
 
-std::string reported_tool(const bj::object& tool) {
+// `foreign`: of a server that is another now, which is said once, above.
+std::string reported_tool(const bj::object& tool, bool foreign) {
   std::string out = fmt::format("## {}: {}\n\n", code(text(tool, "name")), text(tool, "state"));
-  if (const std::string reason = text(tool, "reason"); !reason.empty()) out += reason + "\n\n";
+  if (const std::string reason = text(tool, "reason"); !reason.empty() && !foreign) out += reason + "\n\n";
   for (const bj::value& finding : list(tool, "findings")) out += "- Found: " + shown(finding) + "\n";
   for (const bj::value& value : list(tool, "changes")) {
     const auto* one = value.if_object();
@@ -158,8 +159,10 @@ std::string render_trust_report(std::string_view json) {
     const auto* server = value.if_object();
     if (server == nullptr) continue;
     std::string tools;
+    const bool foreign = server->contains("identityChanged");
     for (const bj::value& tool : list(*server, "tools")) {
-      if (const auto* one = tool.if_object(); one != nullptr && !flag(*one, "settled")) tools += reported_tool(*one);
+      const auto* one = tool.if_object();
+      if (one != nullptr && !flag(*one, "settled")) tools += reported_tool(*one, foreign);
     }
     out += fmt::format("# Tools of {}\n\n", code(text(*server, "id")));
     if (const std::string identity = text(*server, "identity"); !identity.empty())

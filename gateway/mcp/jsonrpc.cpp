@@ -134,20 +134,6 @@ std::vector<Piece> pieces_of(json::Value object) {
   return pieces;
 }
 
-std::string edited_meta(json::Value meta, std::string_view own) {
-  std::string out = "{";
-  if (!own.empty()) out.append(quote(kCallMeta)).append(":").append(own);
-  if (meta && meta.is_object()) {
-    for (const Piece& piece : pieces_of(meta)) {
-      const std::string name = piece.member.name();
-      if (fold(name).value_or(name).starts_with(kOwnPrefix)) continue;
-      if (out.size() > 1) out += ',';
-      out += piece.text;
-    }
-  }
-  return out += '}';
-}
-
 bool has_own_key(json::Value meta) {
   if (!meta.is_object()) return false;
   for (const json::Member member : meta.members()) {
@@ -237,6 +223,20 @@ std::string replace_value(json::Value object, std::string_view name, std::string
   return out;
 }
 
+std::string with_own_meta(json::Value meta, std::string_view key, std::string_view own) {
+  std::string out = "{";
+  if (!own.empty()) out.append(quote(key)).append(":").append(own);
+  if (meta && meta.is_object()) {
+    for (const Piece& piece : pieces_of(meta)) {
+      const std::string name = piece.member.name();
+      if (fold(name).value_or(name).starts_with(kOwnPrefix)) continue;
+      if (out.size() > 1) out += ',';
+      out += piece.text;
+    }
+  }
+  return out += '}';
+}
+
 std::string splice_call_meta(json::Value result, std::string_view own) {
   bool has_meta = false;
   bool changes = !own.empty();
@@ -246,7 +246,7 @@ std::string splice_call_meta(json::Value result, std::string_view own) {
     changes = changes || has_own_key(member.value);
   }
   if (!changes) return std::string(result.raw());
-  if (!has_meta) return splice_member(result, "_meta", edited_meta({}, own));
+  if (!has_meta) return splice_member(result, "_meta", with_own_meta({}, kCallMeta, own));
   // Every `_meta` is edited: which of two a client takes is not ours to guess.
   const std::string_view raw = result.raw();
   std::string out;
@@ -255,7 +255,7 @@ std::string splice_call_meta(json::Value result, std::string_view own) {
   for (const json::Member member : result.members()) {
     if (!member.key.equals("_meta") || (own.empty() && !member.value.is_object())) continue;
     const std::size_t begin = member.value.offset() - result.offset();
-    out.append(raw.substr(copied, begin - copied)).append(edited_meta(member.value, own));
+    out.append(raw.substr(copied, begin - copied)).append(with_own_meta(member.value, kCallMeta, own));
     copied = begin + member.value.raw().size();
   }
   return out.append(raw.substr(copied));

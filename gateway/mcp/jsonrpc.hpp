@@ -67,6 +67,8 @@ using IncomingResult = std::expected<Incoming, IncomingFault>;
 
 // The object's bytes with another value of its (first) member of that name; without one, it is put first.
 [[nodiscard]] std::string replace_value(json::Value object, std::string_view name, std::string_view value_raw);
+// A `_meta` object (or none) with `own` first under `key`, and without what else in it claims to be ours.
+[[nodiscard]] std::string with_own_meta(json::Value meta, std::string_view key, std::string_view own);
 
 // A result's bytes with `own` as first member of its `_meta` (made if missing) under `dev.sallyport/call`; every
 // other `dev.sallyport/` key of the server is removed (design section 9). `own` empty: only removes.

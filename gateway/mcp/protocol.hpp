@@ -32,6 +32,7 @@ inline constexpr std::string_view kModernVersion = "2026-07-28";
 
 // `_meta` keys of ours (design section 9).
 inline constexpr std::string_view kCallMeta = "dev.sallyport/call";
+inline constexpr std::string_view kEffectMeta = "dev.sallyport/effect";
 inline constexpr std::string_view kKeyMeta = "dev.sallyport/idempotencyKey";
 inline constexpr std::string_view kOwnPrefix = "dev.sallyport/";
 

@@ -65,7 +65,8 @@ class Trust(Case):
                        "state": "state"})
         shown = gateway.run("trust", "diff", "--report")
         self.assertEqual(shown.returncode, 1, shown.stderr)
-        self.assertIn("It is not the server that was accepted", shown.stdout)
+        for part in ("It is not the server that was accepted", "## `write_file`: ", "- `/annotations`\n  - accepted: absent\n"):
+            self.assertIn(part, shown.stdout)
         gateway.start()
         one = self.tools(gateway)["files", "write_file"]
         self.assertEqual(one["state"], "quarantined")

@@ -78,14 +78,30 @@ EffectView apply_case(const EffectView& view, const EffectTerms& terms) {
   return out;
 }
 
-std::optional<std::string> annotations_for_clients(const EffectView& view) {
-  if (view.effective.category == EffectCategory::unrated) return std::nullopt;
+std::optional<std::string> annotations_for_clients(const EffectView& view, json::Value declared) {
+  const json::Value title = declared && declared.is_object() ? declared.find("title") : json::Value();
+  const bool titled = title && title.is_string();
+  const bool rated = view.effective.category != EffectCategory::unrated;
+  if (!rated && !titled) return std::nullopt;
   json::Writer out;
   out.begin_object();
-  out.member("destructiveHint", view.effective.destructive);
-  out.member("idempotentHint", view.effective.repeat == Repeat::safe);
-  if (view.effective.category == EffectCategory::external) out.member("openWorldHint", true);
-  out.member("readOnlyHint", view.effective.is_read());
+  if (rated) {
+    out.member("destructiveHint", view.effective.destructive);
+    out.member("idempotentHint", view.effective.repeat == Repeat::safe);
+    if (view.effective.category == EffectCategory::external) out.member("openWorldHint", true);
+    out.member("readOnlyHint", view.effective.is_read());
+  }
+  if (titled) out.key("title").raw(title.raw());
+  return out.end_object().take();
+}
+
+std::string effect_for_clients(const EffectView& view) {
+  json::Writer out;
+  out.begin_object();
+  out.member("category", to_string(view.effective.category));
+  out.member("destructive", view.effective.destructive);
+  out.member("repeat", to_string(view.effective.repeat));
+  out.member("source", to_string(view.source));
   return out.end_object().take();
 }
 

@@ -30,7 +30,10 @@ namespace sallyport::trust {
 // tool, a case of these arguments), except for labels, which stay unless it names its own.
 [[nodiscard]] EffectView apply_case(const EffectView& view, const EffectTerms& terms);
 
-// The annotations that clients are told: the effective ones as a JSON object text; nullopt for an unrated tool.
-[[nodiscard]] std::optional<std::string> annotations_for_clients(const EffectView& view);
+// The annotations that clients are told: the effective ones, and the title that the server gave, as a JSON object text;
+// nullopt: nothing to tell, as of an unrated tool.
+[[nodiscard]] std::optional<std::string> annotations_for_clients(const EffectView& view, json::Value declared);
+// The effective effect and where it came from, as a JSON object text; for `_meta`.
+[[nodiscard]] std::string effect_for_clients(const EffectView& view);
 
 }  // namespace sallyport::trust

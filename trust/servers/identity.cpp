@@ -160,6 +160,15 @@ std::optional<std::string> mismatch(const Identity& found, const Identity& locke
   return std::nullopt;
 }
 
+Identity with_keys(Identity found, const Identity& locked) {
+  const bool same = found.kind == Kind::http && locked.kind == Kind::http && found.url == locked.url;
+  if (!same || found.spki.empty() || locked.spki.empty()) return found;
+  for (const std::string& key : locked.spki) {
+    if (std::ranges::find(found.spki, key) == found.spki.end()) found.spki.push_back(key);
+  }
+  return found;
+}
+
 std::optional<std::string> unpinned(const Identity& identity) {
   switch (identity.kind) {
     case Kind::http:

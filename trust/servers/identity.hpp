@@ -46,6 +46,9 @@ struct Identity {
 
 // Why `found` is not the server that was accepted as `locked`; nullopt: it is. Of spki one key in common is enough.
 [[nodiscard]] std::optional<std::string> mismatch(const Identity& found, const Identity& locked);
+// `found` with the keys that were accepted before, for a change of keys: where both are the same URL, known by keys.
+// Else `found` as it is.
+[[nodiscard]] Identity with_keys(Identity found, const Identity& locked);
 // What in it does not tie it down (`@latest`, no integrity, plain http off the machine); nullopt: it is pinned.
 [[nodiscard]] std::optional<std::string> unpinned(const Identity& identity);
 // For people: `https://orders.example/mcp (certificate orders.example)`.

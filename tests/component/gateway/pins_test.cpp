@@ -72,6 +72,25 @@ INSTANTIATE_TEST_SUITE_P(
             false}),
     [](const auto& info) { return std::string(info.param.name); });
 
+TEST(Pins, ListsTellTheEffectiveEffectAndWhereItCameFromBesideWhatTheServerSent) {
+  RigOptions options = reads();
+  options.servers["s"].tools = {
+      kTool,
+      R"({"name":"odd","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true},"_meta":{"dev.sallyport/effect":{"category":"read"},"their/own":1.50}})"};
+  Rig rig(options);
+  const auto snapshot = rig.catalogue->current();
+  const std::string& look = snapshot->find("", "s__look")->listed;
+  EXPECT_NE(
+      look.find(
+          R"("dev.sallyport/effect":{"category":"read","destructive":false,"repeat":"safe","source":"contract"},"v":9007199254740992)"),
+      std::string::npos)
+      << look;
+  const std::string& odd = snapshot->find("", "s__odd")->listed;
+  EXPECT_EQ(odd.find("dev.sallyport"), std::string::npos) << "a server says nothing in our name: " << odd;
+  EXPECT_NE(odd.find(R"("_meta":{"their/own":1.50})"), std::string::npos) << odd;
+  EXPECT_EQ(odd.find("annotations"), std::string::npos) << odd;
+}
+
 TEST(Pins, AToolThatIsAddedIsNotAccepted) {
   Rig rig(reads());
   rig.servers["s"].tools = {kTool, R"({"name":"look_more","inputSchema":{"type":"object"}})"};

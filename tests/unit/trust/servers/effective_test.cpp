@@ -196,13 +196,24 @@ TEST(HintsOf, CountsOnlyBooleans) {
 }
 
 TEST(Annotations, ForClientsAreTheEffectiveOnesOrNone) {
-  EXPECT_FALSE(annotations_for_clients({}));
+  EXPECT_FALSE(annotations_for_clients({}, {}));
   const auto read = contract(EffectCategory::read);
-  EXPECT_EQ(annotations_for_clients(effective(&read, {}, {}, true, true)),
+  EXPECT_EQ(annotations_for_clients(effective(&read, {}, {}, true, true), {}),
             R"({"destructiveHint":false,"idempotentHint":true,"readOnlyHint":true})");
   const auto mail = contract(EffectCategory::external, false);
-  EXPECT_EQ(annotations_for_clients(effective(&mail, {}, {}, true, true)),
+  EXPECT_EQ(annotations_for_clients(effective(&mail, {}, {}, true, true), {}),
             R"({"destructiveHint":false,"idempotentHint":false,"openWorldHint":true,"readOnlyHint":false})");
+}
+
+TEST(Effective, KeepsTheTitleThatTheServerGaveAndNoHintOfIts) {
+  const auto declared = doc(R"({"title":"Send \u0061 letter","readOnlyHint":true,"x":1})");
+  EXPECT_EQ(annotations_for_clients({}, declared.root()), R"({"title":"Send \u0061 letter"})");
+  const auto mail = contract(EffectCategory::external);
+  EXPECT_EQ(
+      annotations_for_clients(effective(&mail, {}, {}, true, true), declared.root()),
+      R"({"destructiveHint":true,"idempotentHint":false,"openWorldHint":true,"readOnlyHint":false,"title":"Send \u0061 letter"})");
+  EXPECT_EQ(effect_for_clients(effective(&mail, {}, {}, true, true)),
+            R"({"category":"external","destructive":true,"repeat":"never","source":"contract"})");
 }
 
 }  // namespace

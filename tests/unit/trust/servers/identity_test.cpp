@@ -88,6 +88,21 @@ TEST(Identity, WantsOneKeyInCommonWhereKeysWereAskedFor) {
   EXPECT_TRUE(mismatch(found, locked));
 }
 
+TEST(Identity, KeepsTheKeysOfBeforeForAChangeOfKeys) {
+  auto locked = http("https://a.example/mcp", "a.example");
+  locked.spki = {digest_text("old")};
+  auto found = locked;
+  found.spki = {digest_text("new")};
+  const Identity both = with_keys(found, locked);
+  EXPECT_EQ(both.spki, (std::vector{digest_text("new"), digest_text("old")}));
+  EXPECT_FALSE(mismatch(found, both));
+  EXPECT_FALSE(mismatch(locked, both));
+  EXPECT_EQ(with_keys(both, locked), both) << "a key stands there once";
+  found.url = "https://b.example/mcp";
+  EXPECT_EQ(with_keys(found, locked), found) << "another place is another server";
+  EXPECT_EQ(with_keys(command("/bin/x", ""), locked), command("/bin/x", ""));
+}
+
 TEST(Identity, SaysWhatIsNotTiedDown) {
   EXPECT_FALSE(unpinned(package("2026.8.31", "sha512-x")));
   EXPECT_TRUE(unpinned(package("latest", "sha512-x")));

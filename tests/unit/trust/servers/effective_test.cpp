@@ -206,7 +206,7 @@ TEST(Annotations, ForClientsAreTheEffectiveOnesOrNone) {
 }
 
 TEST(Effective, KeepsTheTitleThatTheServerGaveAndNoHintOfIts) {
-  const auto declared = doc(R"({"title":"Send \u0061 letter","readOnlyHint":true,"x":1})");
+  const auto declared = test::doc(R"({"title":"Send \u0061 letter","readOnlyHint":true,"x":1})");
   EXPECT_EQ(annotations_for_clients({}, declared.root()), R"({"title":"Send \u0061 letter"})");
   const auto mail = contract(EffectCategory::external);
   EXPECT_EQ(

@@ -40,8 +40,9 @@ std::string_view name_of(ServerState state) {
 
 }  // namespace
 
-AppDesk::AppDesk(calls::Calls& calls, catalogue::Catalogue& catalogue, Servers& servers, Reload& reload)
-    : calls_(calls), people_(calls), catalogue_(catalogue), servers_(servers), reload_(reload) {}
+AppDesk::AppDesk(calls::Calls& calls, catalogue::Catalogue& catalogue, Servers& servers, LogKeeper& keeper,
+                 Reload& reload)
+    : calls_(calls), people_(calls), catalogue_(catalogue), servers_(servers), keeper_(keeper), reload_(reload) {}
 
 DeskAnswer AppDesk::approvals(Person person, std::string state, std::uint32_t limit) {
   return people_.approvals(std::move(person), std::move(state), limit);
@@ -121,6 +122,27 @@ DeskAnswer AppDesk::status(Person person) {
                  {"unknownOperations", unknown},
                  {"version", calls_.options().identity.version},
                  {"waitingApprovals", waiting}};
+  if (const auto last = trust::parse_checkpoint(keeper_.newest())) {
+    bj::object checkpoint{{"anchored", keeper_.anchored() && keeper_.problem().empty()},
+                          {"size", last->checkpoint.size}};
+    if (!keeper_.problem().empty()) checkpoint["problem"] = visible(keeper_.problem());
+    out["checkpoint"] = std::move(checkpoint);
+  }
+  co_return json::canonical(bj::value(std::move(out)));
+}
+
+DeskAnswer AppDesk::open_arguments(Person person, std::string id, std::string arguments_raw) {
+  return people_.open_arguments(std::move(person), std::move(id), std::move(arguments_raw));
+}
+
+DeskAnswer AppDesk::checkpoint(Person person) {
+  if (!person.has(Role::operator_) && !person.has(Role::auditor)) {
+    co_return fail(ErrorCode::forbidden, fmt::format("`{}` has neither the role operator nor auditor", person.id));
+  }
+  auto made = co_await keeper_.make();
+  if (!made) co_return fail(made.error());
+  bj::object out{{"checkpoint", *made}};
+  if (!keeper_.problem().empty()) out["problem"] = visible(keeper_.problem());
   co_return json::canonical(bj::value(std::move(out)));
 }
 

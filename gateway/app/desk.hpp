@@ -1,6 +1,7 @@
 // The Desk of a running owner: people's acts go to calls/, what is in force to the catalogue and the files.
 #pragma once
 
+#include "gateway/app/log_keeper.hpp"
 #include "gateway/app/reload.hpp"
 #include "gateway/app/rules.hpp"
 #include "gateway/calls/people.hpp"
@@ -11,7 +12,7 @@ namespace sallyport::gateway {
 
 class AppDesk final : public Desk {
  public:
-  AppDesk(calls::Calls& calls, catalogue::Catalogue& catalogue, Servers& servers, Reload& reload);
+  AppDesk(calls::Calls& calls, catalogue::Catalogue& catalogue, Servers& servers, LogKeeper& keeper, Reload& reload);
 
   DeskAnswer approvals(Person person, std::string state, std::uint32_t limit) override;
   DeskAnswer approval(Person person, std::string id) override;
@@ -23,6 +24,8 @@ class AppDesk final : public Desk {
   DeskAnswer resolve(Person person, std::string id, std::string outcome, std::string reason) override;
   DeskAnswer receipts(Person person, std::string query_json) override;
   DeskAnswer receipt(Person person, std::string id) override;
+  DeskAnswer open_arguments(Person person, std::string id, std::string arguments_raw) override;
+  DeskAnswer checkpoint(Person person) override;
   DeskAnswer stops(Person person) override;
   DeskAnswer stop(Person person, std::string kind, std::string value, std::string tool, std::string reason) override;
   DeskAnswer lift(Person person, std::string id, std::string reason) override;
@@ -44,6 +47,7 @@ class AppDesk final : public Desk {
   calls::People people_;
   catalogue::Catalogue& catalogue_;
   Servers& servers_;
+  LogKeeper& keeper_;
   Reload& reload_;
 };
 

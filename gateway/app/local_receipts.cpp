@@ -1,4 +1,4 @@
-// `receipts verify | export | key` and `token new`: what needs no owner.
+// `receipts verify | export | key | prove | duplicates` and `token new`: what needs no owner.
 #include <cstdio>
 #include <fstream>
 #include <limits>
@@ -6,9 +6,13 @@
 #include <fmt/format.h>
 
 #include "gateway/app/credentials.hpp"
+#include "gateway/app/duplicates.hpp"
 #include "gateway/app/local_commands.hpp"
+#include "gateway/app/local_log.hpp"
+#include "gateway/app/log_keeper.hpp"
 #include "gateway/app/rules.hpp"
 #include "gateway/cli/verify_file.hpp"
+#include "gateway/config/files.hpp"
 #include "gateway/storage/sqlite_store.hpp"
 #include "schemas/core/canonical.hpp"
 #include "schemas/core/encoding.hpp"
@@ -18,10 +22,34 @@ namespace {
 
 // The log of a state folder, judged by the keys that the folder has, and by those that the invocation names if there
 // are any.
-int verify_state(const cli::Invocation& invocation, ReadOnlyStore& store, cli::Terminal& terminal) {
+int verify_state(const cli::Invocation& invocation, const std::string& folder, ReadOnlyStore& store,
+                 cli::Terminal& terminal) {
   auto options = cli::verify_options(invocation);
   if (!options) return cli::complain(terminal, options.error().message);
   if (options->keys.empty()) options->keys = store.receipt_keys();
+  options->log = store.log_id();
+  // What lies beside the log proves nothing of its end, but must not contradict it.
+  if (auto note = SystemFiles().read(folder + "/" + std::string(kCheckpointFile), 64U << 10);
+      note && options->checkpoints.empty()) {
+    if (auto own = trust::parse_checkpoint(note->bytes)) options->checkpoints.push_back(std::move(*own));
+    auto pem = SystemFiles().read(folder + "/checkpoint.pub", 64U << 10);
+    auto key = pem ? trust::PublicKey::from_pem(pem->bytes) : Result<trust::PublicKey>(fail(pem.error()));
+    if (key && options->checkpoint_keys.empty()) options->checkpoint_keys.push_back(std::move(*key));
+    options->anchors = false;
+  }
+  PrunedRow pruned;
+  if (Status read = store.read([&](Tx& tx) -> Status {
+        pruned = tx.pruned();
+        return {};
+      });
+      !read)
+    return cli::complain(terminal, read.error().message);
+  if (pruned.size > 0) {
+    auto tree = trust::MerkleTree::from_bytes(pruned.size, pruned.edge);
+    if (!tree) return cli::complain(terminal, tree.error().message);
+    options->pruned = std::move(*tree);
+    options->pruned_prev = pruned.prev;
+  }
   cli::VerifyRun run(std::move(*options));
   ReceiptFilter all;
   all.newest_first = false;
@@ -63,21 +91,104 @@ int export_log(const cli::Invocation& invocation, ReadOnlyStore& store, cli::Ter
   return cli::kYes;
 }
 
+// The public keys of the log, oldest first, or that of its checkpoints.
+int print_keys(const cli::Invocation& invocation, const std::string& folder, ReadOnlyStore& store,
+               cli::Terminal& terminal) {
+  std::vector<trust::PublicKey> keys = store.receipt_keys();
+  const std::string origin = trust::checkpoint_origin(store.log_id());
+  if (invocation.checkpoint_key) {
+    auto pem = SystemFiles().read(folder + "/checkpoint.pub", 64U << 10);
+    if (!pem) return cli::complain(terminal, pem.error().message);
+    auto key = trust::PublicKey::from_pem(pem->bytes);
+    if (!key) return cli::complain(terminal, key.error().message);
+    keys = {std::move(*key)};
+  }
+  if (!invocation.json) {
+    for (const trust::PublicKey& key : keys) terminal.out(key.pem());
+    return cli::kYes;
+  }
+  std::string out;
+  for (const trust::PublicKey& key : keys) {
+    out += fmt::format("{}{{\"keyid\":{},\"pem\":{}", out.empty() ? "" : ",", quote(key.keyid()), quote(key.pem()));
+    if (invocation.checkpoint_key) out += fmt::format(",\"verifierKey\":{}", quote(trust::verifier_key(origin, key)));
+    out += "}";
+  }
+  terminal.out(fmt::format("{{\"keys\":[{}],\"log\":{}}}\n", out, quote(store.log_id())));
+  return cli::kYes;
+}
+
+// The receipt in the first line, its proof in the rest.
+int prove(const cli::Invocation& invocation, const std::string& folder, ReadOnlyStore& store, cli::Terminal& terminal) {
+  auto note = SystemFiles().read(folder + "/" + std::string(kCheckpointFile), 64U << 10);
+  auto checkpoint = note ? trust::parse_checkpoint(note->bytes) : Result<trust::SignedCheckpoint>(fail(note.error()));
+  if (!checkpoint)
+    return cli::complain(terminal, checkpoint.error().message, "make one: `sallyport receipts checkpoint`");
+  const std::uint64_t size = checkpoint->checkpoint.size;
+  std::string text;
+  const Status read = store.read([&](Tx& tx) -> Status {
+    const auto row = tx.receipt(invocation.id);
+    if (!row) return fail(ErrorCode::not_found, "there is no receipt `" + visible(invocation.id) + "`");
+    if (row->seq >= size) {
+      return fail(ErrorCode::conflict, "no checkpoint covers it yet: make one with `sallyport receipts checkpoint`");
+    }
+    trust::InclusionProver prover(row->seq, size);
+    const PrunedRow pruned = tx.pruned();
+    auto before = trust::MerkleTree::from_bytes(pruned.size, pruned.edge);
+    if (!before) return fail(before.error());
+    prover.begin_after(*before);
+    const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(size - pruned.size, 0xffffffffU));
+    tx.payloads(pruned.size, count, [&](std::string_view payload) { prover.add(trust::leaf_hash(payload)); });
+    auto proof = prover.proof();
+    if (!proof) return fail(proof.error());
+    text = row->envelope + "\n" + trust::proof_text(row->seq, *proof, note->bytes);
+    return {};
+  });
+  if (!read) {
+    terminal.err("sallyport: " + read.error().message + "\n");
+    return read.error().code == ErrorCode::not_found || read.error().code == ErrorCode::conflict ? cli::kNo
+                                                                                                 : cli::kCouldNot;
+  }
+  if (!invocation.file.empty() && invocation.file != "-") {
+    if (auto written = atomic_write(invocation.file, text, 0644); !written)
+      return cli::complain(terminal, written.error().message);
+    return cli::kYes;
+  }
+  if (invocation.json) {
+    const std::size_t end = text.find('\n');
+    terminal.out(fmt::format("{{\"proof\":{},\"receipt\":{}}}\n", quote(text.substr(end + 1)), text.substr(0, end)));
+  } else {
+    terminal.out(text);
+  }
+  return cli::kYes;
+}
+
 }  // namespace
 
 int receipts_command(const cli::Invocation& invocation, cli::Terminal& terminal) {
-  if (invocation.command == cli::Command::receipts_verify && !invocation.file.empty())
-    return cli::verify_file(invocation, terminal);
+  using enum cli::Command;
+  if (invocation.command == receipts_key && invocation.rotate) return rotate_key_command(invocation, terminal);
+  if (invocation.command == receipts_checkpoint)
+    return invocation.accept_rollback ? accept_rollback_command(invocation, terminal)
+                                      : newest_checkpoint_command(invocation, terminal);
+  if (invocation.command == receipts_verify && !invocation.proof_file.empty())
+    return cli::verify_proof(invocation, terminal);
+  if (invocation.command == receipts_verify && !invocation.file.empty()) return cli::verify_file(invocation, terminal);
   auto folder = state_folder_of(invocation);
   if (!folder) return cli::complain(terminal, folder.error().message, "name the state folder with --state");
   auto store = open_read_only(*folder);
   if (!store) return cli::complain(terminal, store.error().message);
-  if (invocation.command == cli::Command::receipts_key) {
-    for (const trust::PublicKey& key : (*store)->receipt_keys()) terminal.out(key.pem());
-    return cli::kYes;
+  switch (invocation.command) {
+    case receipts_key:
+      return print_keys(invocation, *folder, **store, terminal);
+    case receipts_prove:
+      return prove(invocation, *folder, **store, terminal);
+    case receipts_duplicates:
+      return duplicates_command(invocation, **store, terminal);
+    case receipts_export:
+      return export_log(invocation, **store, terminal);
+    default:
+      return verify_state(invocation, *folder, **store, terminal);
   }
-  return invocation.command == cli::Command::receipts_export ? export_log(invocation, **store, terminal)
-                                                             : verify_state(invocation, **store, terminal);
 }
 
 int token_new_command(const cli::Invocation& invocation, cli::Terminal& terminal) {

@@ -17,6 +17,8 @@
 #include "gateway/app/desk.hpp"
 #include "gateway/app/doors.hpp"
 #include "gateway/app/front.hpp"
+#include "gateway/app/learn_secrets.hpp"
+#include "gateway/app/log_keeper.hpp"
 #include "gateway/app/reload.hpp"
 #include "gateway/app/rules.hpp"
 #include "gateway/base/log.hpp"
@@ -39,6 +41,7 @@ constexpr auto kDrain = std::chrono::seconds(10);
 constexpr std::size_t kMostFindings = 8;
 constexpr auto kSweep = std::chrono::seconds(5);
 constexpr auto kStoreSweep = std::chrono::minutes(10);
+constexpr auto kCheckpoint = std::chrono::minutes(1);
 
 void say(const std::string& line) { std::fprintf(stderr, "sallyport: %s\n", line.c_str()); }
 
@@ -84,6 +87,7 @@ class Running final : private ServerEvents, private Readiness {
     for (const Fault& fault : config.faults) std::fprintf(stderr, "%s\n", to_text(fault).c_str());
     if (!config.ok()) co_return fail(ErrorCode::invalid, "the config has faults; nothing was started");
     settings_ = std::move(*config.settings);
+    learn_secrets(settings_, known_secrets());
     book_ = std::move(*config.book);
 
     auto folder = StateFolder::own(settings_.state_dir, options_.command, system_entropy());
@@ -91,9 +95,15 @@ class Running final : private ServerEvents, private Readiness {
     folder_.emplace(std::move(*folder));
     StoreOptions store_options;
     store_options.folder = &*folder_;
+    store_options.secrets = &known_secrets();
     auto store = open_store(store_options, loop_, system_clock(), system_entropy());
     if (!store) co_return fail(store.error());
     store_ = std::move(*store);
+    auto keeper = make_keeper(settings_, *folder_, *store_, loop_, workers_);
+    if (!keeper) co_return fail(keeper.error());
+    keeper_ = std::move(*keeper);
+    auto extends = co_await keeper_->check();
+    if (!extends) co_return extends;
 
     auto own = co_await own_credentials(settings_, *store_, system_entropy());
     if (!own) co_return fail(own.error());
@@ -162,7 +172,7 @@ class Running final : private ServerEvents, private Readiness {
     parts.let_in = [this](const Settings& settings) { return let_in(settings); };
     parts.on_change = [this] { control_->policy_changed(); };
     reload_ = std::make_unique<Reload>(loop_, InForce{settings_, book_}, std::move(parts));
-    desk_ = std::make_unique<AppDesk>(*calls_, *catalogue_, *pool_, *reload_);
+    desk_ = std::make_unique<AppDesk>(*calls_, *catalogue_, *pool_, *keeper_, *reload_);
   }
 
   void make_fronts() {
@@ -243,12 +253,42 @@ class Running final : private ServerEvents, private Readiness {
   }
 
   asio::awaitable<Status> note_start() {
+    auto keys = co_await note_keys();
+    if (!keys) co_return keys;
     trust::ReceiptBody started = calls_->receipt(trust::ReceiptKind::start);
     started.event = trust::EventRecord{"started", {}, {}, {}, {}, {}, {}};
     started.decision.reset();
     auto noted = co_await append(std::move(started));
     if (!noted) co_return noted;
-    co_return co_await reload_->begin();
+    auto loaded = co_await reload_->begin();
+    if (!loaded) co_return loaded;
+    auto covered = co_await keeper_->make();
+    if (!covered) co_return fail(covered.error());
+    co_return Status{};
+  }
+
+  // The first entry of a log names the keys that it will be checked with.
+  asio::awaitable<Status> note_keys() {
+    trust::ReceiptBody body = calls_->receipt(trust::ReceiptKind::key);
+    auto receipt_key = folder_->receipt_key();
+    auto checkpoint_key = folder_->checkpoint_key();
+    if (!receipt_key) co_return fail(receipt_key.error());
+    if (!checkpoint_key) co_return fail(checkpoint_key.error());
+    body.event = trust::EventRecord{"created",
+                                    {},
+                                    {},
+                                    {},
+                                    {},
+                                    {},
+                                    {{"checkpointKey", to_base64(checkpoint_key->public_key().der())},
+                                     {"publicKey", to_base64(receipt_key->public_key().der())}}};
+    auto stored = co_await store_->commit(Durability::power, [&](Tx& tx) -> Status {
+      if (tx.log_size() > 0) return {};
+      auto appended = tx.append(body);
+      if (!appended) return fail(appended.error());
+      return {};
+    });
+    co_return stored;
   }
 
   void definitions_changed(const std::vector<catalogue::DefinitionChange>& changes) {
@@ -290,18 +330,36 @@ class Running final : private ServerEvents, private Readiness {
 
   asio::awaitable<void> sweep_forever() {
     auto next_store_sweep = Deadline::Clock::now();
+    auto next_checkpoint = Deadline::Clock::now() + kCheckpoint;
     for (;;) {
       const bool went_on = co_await sleep_until(Deadline::after(kSweep));
       if (!went_on) co_return;
       co_await calls_->sweep();
       relay_->sweep();
+      if (Deadline::Clock::now() >= next_checkpoint) {
+        next_checkpoint = Deadline::Clock::now() + kCheckpoint;
+        auto made = co_await keeper_->make();
+        if (!made) log::error("checkpoint.failed", {{"reason", made.error().message}});
+      }
       if (Deadline::Clock::now() < next_store_sweep) continue;
       next_store_sweep = Deadline::Clock::now() + kStoreSweep;
       const UnixMillis now = system_clock().now();
       const std::function<Status(Tx&)> drop_old = [now](Tx& tx) { return tx.sweep(now); };
       auto swept = co_await store_->commit(Durability::crash, drop_old);
       if (!swept) log::warning("store.sweep_failed", {{"reason", swept.error().message}});
+      co_await prune();
     }
+  }
+
+  asio::awaitable<void> prune() {
+    const Retention retention{settings_.retention, tenth_of_disk(settings_.state_dir)};
+    const std::function<trust::ReceiptBody()> receipt = [this] {
+      trust::ReceiptBody body = calls_->receipt(trust::ReceiptKind::log);
+      body.event.emplace();
+      return body;
+    };
+    auto pruned = co_await keeper_->prune(retention, receipt);
+    if (!pruned) log::warning("receipts.not_pruned", {{"reason", pruned.error().message}});
   }
 
   asio::awaitable<void> wait_for_end(asio::signal_set& ending) {
@@ -357,6 +415,8 @@ class Running final : private ServerEvents, private Readiness {
     ended.event = trust::EventRecord{"ended", {}, clean ? "" : "cut short", {}, {}, {}, {}};
     auto noted = co_await append(std::move(ended));
     if (!noted) log::warning("end.unrecorded", {{"reason", noted.error().message}});
+    auto covered = co_await keeper_->make();
+    if (!covered) log::warning("checkpoint.failed", {{"reason", covered.error().message}});
     log::info("stopped", {{"clean", clean}});
     co_return clean&& drained;
   }
@@ -451,6 +511,7 @@ class Running final : private ServerEvents, private Readiness {
   RuleBook book_;
   std::optional<StateFolder> folder_;
   std::unique_ptr<SqliteStore> store_;
+  std::unique_ptr<LogKeeper> keeper_;
   OwnCredentials own_;
   std::unique_ptr<Servers> pool_;
   std::unique_ptr<catalogue::Catalogue> catalogue_;

@@ -63,7 +63,12 @@ int dispatch(const cli::Invocation& invocation, cli::Terminal& terminal) {
     case receipts_verify:
     case receipts_export:
     case receipts_key:
+    case receipts_prove:
+    case receipts_duplicates:
       return receipts_command(invocation, terminal);
+    case receipts_checkpoint:
+      return invocation.accept_rollback || !has_owner(invocation) ? receipts_command(invocation, terminal)
+                                                                  : remote(invocation, terminal);
     case tools:
       return invocation.offline || !has_owner(invocation) ? tools_command(invocation, terminal)
                                                           : remote(invocation, terminal);

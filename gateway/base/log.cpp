@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 
+#include "gateway/base/known_secrets.hpp"
 #include "schemas/core/encoding.hpp"
 
 namespace sallyport::gateway::log {
@@ -20,12 +21,16 @@ namespace {
 
 constexpr std::size_t kMaxValue = 2000;  // bytes of one string value
 
-std::string cut(std::string_view text) {
-  if (text.size() <= kMaxValue) return std::string(text);
+// Without the secrets of this process; looked for before cutting, which could leave half of one.
+std::string cut(std::string_view value) {
+  std::string text(value.substr(0, 2 * kMaxValue));
+  known_secrets().hide(text);
+  if (value.size() <= kMaxValue) return text;
+  if (text.size() <= kMaxValue) return fmt::format("{}… ({} bytes)", text, value.size());
   std::size_t end = kMaxValue;
   while (end > kMaxValue - 4 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U)
     --end;  // not inside a character
-  return fmt::format("{}… ({} bytes)", text.substr(0, end), text.size());
+  return fmt::format("{}… ({} bytes)", text.substr(0, end), value.size());
 }
 
 // A reader of our stderr that stopped reading must not stop the gateway: what does not fit now is dropped and counted.

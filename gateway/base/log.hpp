@@ -1,5 +1,6 @@
 // Log: an event name and typed fields, to stderr, as text or JSON lines. Control characters are escaped; values of type
-// Secret cannot be passed. Thread-safe. Text of servers (stderr of children) is cut at 2,000 bytes a line.
+// Secret cannot be passed, and what known_secrets() holds is written as `***`. Thread-safe. Text of servers (stderr of
+// children) is cut at 2,000 bytes a line.
 #pragma once
 
 #include <cstdint>

@@ -108,6 +108,16 @@ std::string state_name(ToolState state) {
   return "";
 }
 
+// Nobody has to decide any more: what the client sent is kept no longer than that.
+std::string without_arguments(const std::string& view) {
+  boost::system::error_code ec;
+  bj::value parsed = bj::parse(view, ec);
+  if (ec || !parsed.is_object()) return view;
+  parsed.as_object().erase("arguments");
+  parsed.as_object().erase("forwarded");
+  return json::canonical(parsed);
+}
+
 }  // namespace
 
 Result<trust::Approval> approval_from(const ApprovalRow& row) {
@@ -122,9 +132,11 @@ void update(ApprovalRow& row, const trust::Approval& approval, UnixMillis now) {
   row.expires = approval.expires;
   row.body = trust::print(approval);
   row.updated = now;
+  if (trust::is_final(approval.state)) row.view = without_arguments(row.view);
 }
 
-std::string view_of(const Call& call, const trust::Approval& approval, std::span<const OperationRow> unknowns) {
+std::string view_of(const Call& call, const trust::Approval& approval, std::span<const OperationRow> unknowns,
+                    std::string salt) {
   const Judgement& judged = call.judged;
   const ClientContext& client = *call.request.client;
   bj::array asks;
@@ -146,6 +158,7 @@ std::string view_of(const Call& call, const trust::Approval& approval, std::span
                   {"operation", approval.operation},
                   {"principal", visible(approval.requester)},
                   {"rules", rules_json(judged.decision)},
+                  {"salt", std::move(salt)},
                   {"scope", visible(judged.scope.name())},
                   {"server", judged.tool->ref.server},
                   {"tool", visible(judged.tool->ref.tool)}};

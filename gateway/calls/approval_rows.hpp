@@ -12,13 +12,14 @@
 namespace sallyport::gateway::calls {
 
 [[nodiscard]] Result<trust::Approval> approval_from(const ApprovalRow& row);
-// Puts state, expiry, body and times of the approval into the row.
+// Puts state, expiry, body and times of the approval into the row; once it has ended, its view loses the arguments.
 void update(ApprovalRow& row, const trust::Approval& approval, UnixMillis now);
 
 // The page of an ask, canonical JSON: everything that section 5 lists, with hidden characters made visible and nothing
-// cut. Its digest is what an approve names.
+// cut. Its digest is what an approve names; receipts carry it, so a random `salt` keeps the arguments from being
+// guessed.
 [[nodiscard]] std::string view_of(const Call& call, const trust::Approval& approval,
-                                  std::span<const OperationRow> unknowns);
+                                  std::span<const OperationRow> unknowns, std::string salt);
 
 [[nodiscard]] trust::ApprovalRecord record_of(const trust::Approval& approval);
 

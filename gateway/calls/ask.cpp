@@ -190,7 +190,7 @@ asio::awaitable<Status> Calls::open_ask(FlightPtr flight) {
   if (!opened) co_return fail(opened.error());
   trust::Approval approval = std::move(*opened);
   ApprovalRow row;
-  row.view = view_of(call, approval, unknowns_);
+  row.view = view_of(call, approval, unknowns_, entropy_.token(12));
   approval.shown = trust::shown_digest(row.view);
   row.id = approval.id;
   row.operation = call.row.id;

@@ -92,7 +92,14 @@ struct Call {
   std::string binding;                             // canonical text of what the approval is bound to
   std::optional<std::uint64_t> evidence_revision;  // of the scope, before an evidence tool was called
   UnixMillis decided = 0, sent = 0, answered = 0;
+  mutable std::optional<std::vector<std::string>> secrets;  // pointers of arguments that look secret; found once
 };
+
+// Pointers (`*`: every element or member) of the arguments that no record may show: the policy's `redact`, what the
+// schema marks `writeOnly`, what looks like a secret. The call itself goes on untouched.
+[[nodiscard]] std::vector<std::string> hidden_arguments(const Call& call);
+// The same as pointers into these arguments, for words that name values.
+[[nodiscard]] std::vector<std::string> hidden_places(const Call& call);
 
 // Reads `params` of a tools/call. nullopt and `fault`: malformed, answered as a JSON-RPC error.
 std::optional<Request> read_request(const Inbound& inbound, Answer& fault);

@@ -44,6 +44,9 @@ struct Identity {
   std::string boundary;  // `service`, `client-started` or `wrap`
 };
 
+// A setting of the store, written where a rollback is accepted: milliseconds, as text.
+inline constexpr std::string_view kKeysDoubtfulUntil = "rollback.keysDoubtfulUntil";
+
 struct CallsOptions {
   Identity identity;
   LimitSettings limits;
@@ -103,6 +106,7 @@ class Calls final : private Context {
   [[nodiscard]] std::span<const OperationRow> unknowns() const override { return unknowns_; }
   [[nodiscard]] std::span<const StopRow> stops() const override { return stops_; }
   [[nodiscard]] std::string fingerprint(std::string_view bytes) const override { return store_.fingerprint(bytes); }
+  [[nodiscard]] UnixMillis keys_doubtful_until() const override { return keys_doubtful_until_; }
 
   // engine.cpp
   asio::awaitable<void> drive(FlightPtr flight);
@@ -166,12 +170,27 @@ class Calls final : private Context {
   [[nodiscard]] std::vector<std::string> fulfilled(const Call& call, const OperationRow& row,
                                                    const ServerAnswer& answer, bool doubtful) const;
   asio::awaitable<void> conclude_refused(FlightPtr flight);
+  void answer_refused(const FlightPtr& flight, const Refusal& refusal, CallMeta meta);
   void set_answer(const FlightPtr& flight, const ServerAnswer& answer, trust::ResultStatus status,
                   const std::optional<std::string>& withheld, const std::string& warning, CallMeta& meta);
   void remember(const OperationRow& row);
 
   // questions.cpp: what a server asks of the client while its call is open
   asio::awaitable<ClientReply> pass_question(FlightPtr flight, ServerQuestion question);
+
+  // fold.cpp: equal refusals share a receipt
+  struct Fold {
+    std::string operation, receipt;  // of the first refusal; of the receipt that will count the others
+    std::uint64_t count = 0;         // of the others
+    UnixMillis since = 0;
+    trust::ReceiptBody body;
+  };
+  [[nodiscard]] std::string fold_key(const Call& call) const;
+  asio::awaitable<bool> fold(std::string key, Call& call, CallMeta& meta);
+  void open_fold(std::string key, const Call& call, const trust::ReceiptBody& body);
+  asio::awaitable<void> close_folds(UnixMillis before);
+  [[nodiscard]] std::string open_folds() const;
+  static Status recover_folds(Tx& tx, const trust::ReceiptBody& blank);
 
   // receipts.cpp
   [[nodiscard]] trust::ReceiptBody body_of(const Call& call, trust::ReceiptKind kind) const;
@@ -217,8 +236,10 @@ class Calls final : private Context {
   std::unordered_map<std::string, std::string> by_approval_;      // ap_… -> operation, while a flight asks
   std::unordered_map<std::string, std::uint32_t> per_principal_;  // flights
   std::unordered_map<std::string, Refusal> denied_;  // run and fingerprint: a denial holds for the rest of the run
+  std::unordered_map<std::string, Fold> folds_;      // by who, what and why
   std::vector<OperationRow> unknowns_;
   std::vector<StopRow> stops_;
+  UnixMillis keys_doubtful_until_ = 0;
   std::uint64_t epoch_ = 0;            // moves with unknowns_ and stops_
   std::unique_ptr<HttpClient> hooks_;  // made when the first hook is asked
   TaskGroup tasks_;

@@ -11,6 +11,7 @@
 #include "policy/rules/policy.hpp"
 #include "schemas/core/encoding.hpp"
 #include "trust/receipts/commitment.hpp"
+#include "trust/receipts/redaction.hpp"
 #include "trust/servers/contract.hpp"
 
 namespace sallyport::gateway::calls {
@@ -94,6 +95,14 @@ Finding judge_answer(const Call& call, const ServerAnswer& answer) {
   return {Event::lose, Unknown::answered, "answered-error", trust::ResultStatus::error};
 }
 
+// What no record shows of a result: its pointers count from structuredContent.
+std::vector<std::string> hidden_in_result(const Call& call, json::Value content) {
+  std::vector<std::string> hidden = trust::secret_pointers(content);
+  const auto& redact = call.judged.snapshot->policy->redact;
+  hidden.insert(hidden.end(), redact.begin(), redact.end());
+  return hidden;
+}
+
 // Faults of a result that must not pass as good: nullopt, or why it is withheld; `warning`: passed on, marked.
 std::optional<std::string> judge_result(const Call& call, const ServerAnswer& answer, std::string& warning) {
   if (answer.kind != ServerAnswer::Kind::result) return std::nullopt;
@@ -111,8 +120,10 @@ std::optional<std::string> judge_result(const Call& call, const ServerAnswer& an
   std::string fault;
   if (!content) {
     fault = "its outputSchema promises structuredContent, and there is none";
-  } else if (const auto verdict = tool.output->validate(content, call.judged.snapshot->policy->redact);
-             !verdict.valid) {
+  } else if (tool.output->valid(content)) {
+    return std::nullopt;
+  } else {
+    const auto verdict = tool.output->validate(content, hidden_in_result(call, content));
     fault = verdict.faults.empty()
                 ? "it does not fit the outputSchema"
                 : fmt::format("at `{}`: {}", visible(verdict.faults.front().instance), verdict.faults.front().message);
@@ -199,8 +210,9 @@ asio::awaitable<void> Calls::conclude(FlightPtr flight, ServerAnswer answer) {
     result.hmac = trust::commit_bytes(answer.result.raw(), store_.operation_key(row.id));
     result.bytes = answer.result.raw().size();
     if (call.judged.tool->contract && !answer.result.ambiguity()) {
-      const trust::RecordRules rules{call.judged.tool->contract->record_result, call.judged.snapshot->policy->redact};
-      result.recorded = trust::recorded_values(answer.result.find("structuredContent"), rules);
+      const json::Value content = answer.result.find("structuredContent");
+      const std::vector<std::string> hidden = hidden_in_result(call, content);
+      result.recorded = trust::recorded_values(content, {call.judged.tool->contract->record_result, hidden});
     }
   }
   if (withheld) result.marks.emplace_back("withheld");
@@ -320,10 +332,17 @@ void Calls::set_answer(const FlightPtr& flight, const ServerAnswer& answer, trus
 // A call that was not permitted: its receipt, then its words.
 asio::awaitable<void> Calls::conclude_refused(FlightPtr flight) {
   Call& call = flight->call;
+  const Refusal refusal = call.judged.refusals.front();
+  const std::string key = fold_key(call);
+  CallMeta meta;
+  const bool folded = co_await fold(key, call, meta);
+  if (folded) {
+    answer_refused(flight, refusal, std::move(meta));
+    co_return;
+  }
   OperationRow row = call.row;
   static_cast<void>(step(row, Event::refuse));
   row.updated = clock_.now();
-  const Refusal refusal = call.judged.refusals.front();
   row.reason = std::string(to_string(refusal.code)) + ": " + refusal.sentence;
   trust::ReceiptBody body = body_of(call, trust::ReceiptKind::refusal);
   body.times.concluded = row.updated;
@@ -340,17 +359,23 @@ asio::awaitable<void> Calls::conclude_refused(FlightPtr flight) {
   });
   call.row = std::move(row);
   remember_denial(call.row, refusal);
-  CallMeta meta;
-  meta.code = refusal.code;
-  meta.verdict = call.judged.decision.verdict == Verdict::ask ? Verdict::ask : Verdict::deny;
-  meta.retry = retry_for(refusal.code);
   meta.operation = call.row.id;
-  meta.approval = call.approval;
   if (stored) {
     meta.receipt = call.row.receipt;
+    open_fold(key, call, body);
   } else {
     meta.unrecorded = true;
   }
+  answer_refused(flight, refusal, std::move(meta));
+}
+
+// The words of a refusal; `meta` says what is on record of it.
+void Calls::answer_refused(const FlightPtr& flight, const Refusal& refusal, CallMeta meta) {
+  const Call& call = flight->call;
+  meta.code = refusal.code;
+  meta.verdict = call.judged.decision.verdict == Verdict::ask ? Verdict::ask : Verdict::deny;
+  meta.retry = retry_for(refusal.code);
+  meta.approval = call.approval;
   meta.reasons = refusal.reasons;
   if (meta.reasons.empty()) meta.reasons.push_back({refusal.code, refusal.sentence, {}, {}, false});
   if (refusal.unknown_tool) {

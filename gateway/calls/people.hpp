@@ -26,6 +26,8 @@ class People {
   DeskAnswer receipts(Person person, std::string query_json);
   DeskAnswer receipt(Person person, std::string id);
 
+  DeskAnswer open_arguments(Person person, std::string id, std::string arguments_raw);
+
   DeskAnswer stops(Person person);
   DeskAnswer stop(Person person, std::string kind, std::string value, std::string tool, std::string reason);
   DeskAnswer lift(Person person, std::string id, std::string reason);

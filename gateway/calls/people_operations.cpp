@@ -101,7 +101,16 @@ DeskAnswer People::receipts(Person person, std::string query_json) {
   filter.tool = member(query, "tool");
   filter.kind = member(query, "kind");
   filter.verdict = member(query, "verdict");
+  filter.effect = member(query, "effect");
   filter.outcome = member(query, "outcome");
+  for (const auto& [name, into] : {std::pair{"since", &filter.since}, std::pair{"until", &filter.until}}) {
+    const std::string text = member(query, name);
+    if (text.empty()) continue;
+    const auto moment = from_utc(text);
+    if (!moment)
+      co_return fail(ErrorCode::invalid, fmt::format("`{}` must be a time like 2026-11-30T09:14:02.118Z", name));
+    *into = *moment;
+  }
   if (const auto* limit = query.if_contains("limit"); limit != nullptr && limit->is_int64() && limit->as_int64() > 0) {
     filter.limit = static_cast<std::uint32_t>(std::min<std::int64_t>(limit->as_int64(), kMostListed));
   }

@@ -54,11 +54,12 @@ void check_arguments(Call& call, const Context&) {
     judged.arguments_judged = true;
     return;
   }
-  const schema::Verdict verdict = judged.tool->input->validate(arguments, judged.snapshot->policy->redact);
-  if (verdict.valid) {
+  if (judged.tool->input->valid(arguments)) {
     judged.arguments_judged = true;
     return;
   }
+  // Its sentences go to the client, and into the operation's row.
+  const schema::Verdict verdict = judged.tool->input->validate(arguments, hidden_places(call));
   Refusal refusal;
   refusal.code = verdict.limit_reached ? ReasonCode::limit_reached : ReasonCode::arguments_invalid;
   refusal.sentence = fmt::format("The arguments of `{}` {}:", judged.tool->ref.tool,

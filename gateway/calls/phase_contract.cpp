@@ -84,7 +84,8 @@ void apply_contract(Call& call, const Context& context) {
         fmt::format("{} {}", to_string(request.method), request.uri.empty() ? request.name : request.uri);
     return;
   }
-  call.row.summary = says.empty() ? judged.tool->ref.tool : trust::says_line(says, call.request.arguments);
+  call.row.summary =
+      says.empty() ? judged.tool->ref.tool : trust::says_line(says, call.request.arguments, hidden_places(call));
 }
 
 }  // namespace sallyport::gateway::calls

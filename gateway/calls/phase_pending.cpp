@@ -1,6 +1,6 @@
 // Step 8: writes whose outcome is unknown (design section 7). A lost one blocks overlapping writes where the contract
 // names scopes, and makes the server's next writes ask where it does not; an answered error makes an identical repeat
-// ask.
+// ask. After a rollback of the log a key that nobody knows asks too.
 #include <fmt/format.h>
 
 #include "gateway/calls/phases.hpp"
@@ -10,11 +10,15 @@
 namespace sallyport::gateway::calls {
 namespace {
 
-void ask(Judgement& judged, const OperationRow& unknown) {
-  judged.unknowns.push_back(unknown.id);
+void ask(Judgement& judged) {
   if (judged.decision.verdict != Verdict::allow) return;
   judged.decision.verdict = Verdict::ask;
   judged.decision.asks = {judged.snapshot->policy->approval};
+}
+
+void ask(Judgement& judged, const OperationRow& unknown) {
+  judged.unknowns.push_back(unknown.id);
+  ask(judged);
 }
 
 void block(Judgement& judged, const OperationRow& unknown) {
@@ -31,6 +35,8 @@ void block(Judgement& judged, const OperationRow& unknown) {
 void check_pending(Call& call, const Context& context) {
   Judgement& judged = call.judged;
   if (judged.refused() || !judged.tool || call.row.is_read) return;
+  // A known key would have been a repeat: whether this one is, only the lost part of the log could tell.
+  if (!judged.key.empty() && call.request.received < context.keys_doubtful_until()) ask(judged);
   for (const OperationRow& unknown : context.unknowns()) {
     if (unknown.server != call.row.server || unknown.id == call.row.id) continue;
     if (unknown.unknown == Unknown::answered) {

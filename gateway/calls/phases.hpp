@@ -19,6 +19,8 @@ class Context {
   [[nodiscard]] virtual std::span<const OperationRow> unknowns() const = 0;  // every unknown write
   [[nodiscard]] virtual std::span<const StopRow> stops() const = 0;          // in force
   [[nodiscard]] virtual std::string fingerprint(std::string_view bytes) const = 0;
+  // After an accepted rollback of the log: until then a key that is not known may have been used in the lost part.
+  [[nodiscard]] virtual UnixMillis keys_doubtful_until() const { return 0; }
 };
 
 void find_tool(Call& call, const Context& context);

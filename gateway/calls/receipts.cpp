@@ -3,6 +3,7 @@
 #include "policy/rules/policy.hpp"
 #include "schemas/core/canonical.hpp"
 #include "trust/receipts/commitment.hpp"
+#include "trust/receipts/redaction.hpp"
 #include "trust/servers/contract.hpp"
 
 namespace sallyport::gateway::calls {
@@ -25,6 +26,24 @@ trust::DecisionRecord decision_of(const Judgement& judged) {
 }
 
 }  // namespace
+
+std::vector<std::string> hidden_arguments(const Call& call) {
+  if (!call.secrets) call.secrets = trust::secret_pointers(call.request.arguments);
+  std::vector<std::string> hidden = *call.secrets;
+  const Judgement& judged = call.judged;
+  if (judged.snapshot)
+    hidden.insert(hidden.end(), judged.snapshot->policy->redact.begin(), judged.snapshot->policy->redact.end());
+  if (judged.tool) hidden.insert(hidden.end(), judged.tool->write_only.begin(), judged.tool->write_only.end());
+  return hidden;
+}
+
+std::vector<std::string> hidden_places(const Call& call) {
+  std::vector<std::string> hidden = hidden_arguments(call);
+  // The patterns stay: a name that only resembles one of them is hidden too.
+  for (std::string& place : trust::matching_pointers(call.request.arguments, hidden))
+    hidden.push_back(std::move(place));
+  return hidden;
+}
 
 trust::ReceiptBody Calls::receipt(trust::ReceiptKind kind) const {
   trust::ReceiptBody body;
@@ -65,7 +84,8 @@ trust::ReceiptBody Calls::body_of(const Call& call, trust::ReceiptKind kind) con
   if (!(call.request.arguments && call.request.arguments.ambiguity())) {
     trust::RecordRules rules;
     if (judged.tool && judged.tool->contract) rules.record = judged.tool->contract->record_arguments;
-    if (judged.snapshot) rules.redact = judged.snapshot->policy->redact;
+    const std::vector<std::string> hidden = hidden_arguments(call);
+    rules.redact = hidden;
     body.arguments = trust::record_arguments(call.request.arguments, rules, store_.operation_key(call.row.id), {});
     body.arguments->fingerprint = store_.fingerprint(
         call.request.arguments ? json::canonical(call.request.arguments, body.arguments->redacted) : std::string("{}"));

@@ -7,6 +7,7 @@
 #include "gateway/calls/budgets.hpp"
 #include "gateway/calls/calls.hpp"
 #include "gateway/calls/operation_table.hpp"
+#include "schemas/core/canonical.hpp"
 #include "schemas/core/encoding.hpp"
 #include "trust/servers/contract.hpp"
 
@@ -112,6 +113,10 @@ asio::awaitable<Result<PermittedCall>> Calls::record(FlightPtr flight) {
   const bool asked = call.judged.decision.verdict == Verdict::ask;
   const std::string binding = asked ? trust::digest(binding_of(call)) : std::string();
   const std::string params = stored_params(call.request);
+  // For auditors, of writes: what the receipt commits to, without what it redacts.
+  const std::string vault = row.is_read || !body.arguments ? std::string()
+                            : call.request.arguments ? json::canonical(call.request.arguments, body.arguments->redacted)
+                                                     : std::string("{}");
   std::string receipt;
   std::uint64_t revision = 0;
   auto committed = co_await store_.commit(row.is_read ? Durability::crash : Durability::power, [&](Tx& tx) -> Status {
@@ -137,6 +142,9 @@ asio::awaitable<Result<PermittedCall>> Calls::record(FlightPtr flight) {
     OperationRow stored = row;
     stored.receipt = receipt;
     if (auto put = tx.put(stored); !put) return put;
+    if (!vault.empty()) {
+      if (auto put = tx.put_sealed(row.id, "vault", vault); !put) return put;
+    }
     return tx.put_sealed(row.id, "params", params);
   });
   if (!committed) {

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint32_t kMost = 100'000;
 constexpr std::size_t kMostDenials = 10'000;
+constexpr UnixMillis kFoldFor = 60'000;  // equal refusals within this time share a receipt
 constexpr UnixMillis kKeepUndelivered = 24LL * 3600 * 1000;
 
 bool under_way(OperationState state) {
@@ -27,6 +28,7 @@ asio::awaitable<Status> Calls::recover() {
   std::vector<OperationRow> found;
   const UnixMillis now = clock_.now();
   const trust::ReceiptBody blank = receipt(trust::ReceiptKind::outcome);
+  const trust::ReceiptBody receipt_of_refusal = receipt(trust::ReceiptKind::refusal);
   auto recovered = co_await store_.commit(Durability::power, [&](Tx& tx) -> Status {
     found.clear();
     OperationFilter filter;
@@ -59,7 +61,7 @@ asio::awaitable<Status> Calls::recover() {
       row.receipt = appended->id;
       if (auto put = tx.put(row); !put) return put;
     }
-    return {};
+    return recover_folds(tx, receipt_of_refusal);
   });
   if (!recovered) co_return recovered;
   auto loaded = co_await load_open();
@@ -78,6 +80,7 @@ asio::awaitable<Status> Calls::load_open() {
     filter.states = {OperationState::waiting, OperationState::applied, OperationState::failed};
     repeatable = tx.operations(filter);
     stops_ = tx.stops(true);
+    if (const auto until = tx.setting(kKeysDoubtfulUntil)) keys_doubtful_until_ = std::stoll(*until);
     waiting_.clear();
     for (const char* state : {"pending", "approved"}) {
       for (const ApprovalRow& row : tx.approvals(state, kMost)) waiting_[row.id] = {row.principal, row.expires};
@@ -249,6 +252,7 @@ asio::awaitable<void> Calls::sweep() {
     }
   }
   for (const std::string& id : due) co_await expire(id, now);
+  co_await close_folds(now - kFoldFor);
 }
 
 asio::awaitable<void> Calls::expire(std::string id, UnixMillis now) {
@@ -284,6 +288,7 @@ asio::awaitable<void> Calls::expire(std::string id, UnixMillis now) {
 asio::awaitable<void> Calls::shutdown(Deadline deadline) {
   closing_ = true;
   configuration_changed();
+  co_await close_folds(clock_.now());
   const bool ended = co_await tasks_.wait_empty(deadline);
   if (ended) co_return;
   for (const auto& [id, flight] : flights_) flight->cancel.cancel(CancelReason::shutdown);

@@ -8,6 +8,7 @@
 #include "policy/conditions/condition.hpp"
 #include "schemas/core/encoding.hpp"
 #include "trust/definitions/definition.hpp"
+#include "trust/receipts/redaction.hpp"
 #include "trust/servers/effective.hpp"
 
 namespace sallyport::gateway::catalogue {
@@ -141,6 +142,7 @@ void set_schemas(Tool& tool, const BuildContext& context, const trust::ServerTru
   tool.input = std::shared_ptr<const schema::Schema>(compiled, compiled->input.get());
   if (compiled->output) tool.output = std::shared_ptr<const schema::Schema>(compiled, compiled->output.get());
   tool.output_note = compiled->output_problem;
+  tool.write_only = compiled->write_only;
 }
 
 }  // namespace
@@ -158,6 +160,7 @@ std::shared_ptr<const SchemaCache::Compiled> SchemaCache::get(const std::string&
     made->input_problem = fmt::format("its `inputSchema` must be an object, not {}", json::to_string(input.kind()));
   } else if (auto schema = schema::Schema::compile(input, options)) {
     made->input = std::make_shared<const schema::Schema>(std::move(*schema));
+    made->write_only = trust::write_only_patterns(input);
   } else {
     made->input_problem = fmt::format("its inputSchema cannot be used: {}", schema.error().message);
   }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "gateway/ports/snapshot.hpp"
 #include "trust/definitions/lock_file.hpp"
@@ -21,6 +22,7 @@ class SchemaCache {
     std::shared_ptr<const schema::Schema> input, output;
     std::string input_problem;   // quarantines
     std::string output_problem;  // results go unjudged, and say so
+    std::vector<std::string> write_only;
   };
   std::shared_ptr<const Compiled> get(const std::string& digest, json::Value definition, bool assert_formats);
   void keep_only_used();  // drops what no Tool holds any more

@@ -43,6 +43,10 @@ enum class Command : std::uint8_t {
   receipts_verify,
   receipts_export,
   receipts_key,
+  receipts_prove,
+  receipts_open,
+  receipts_duplicates,
+  receipts_checkpoint,
   show,
   stop,
   status,
@@ -51,7 +55,8 @@ enum class Command : std::uint8_t {
 };
 
 struct ReceiptQuery {
-  std::string operation, principal, server, tool, kind, verdict, outcome;  // empty: any
+  std::string operation, principal, server, tool, kind, verdict, effect, outcome;  // empty: any
+  std::string since, until;                                                        // as written: times.hpp reads them
 };
 
 // Members that a command does not take keep their defaults.
@@ -96,6 +101,12 @@ struct Invocation {
                      // lint: a file, `-`, or a server's URL
   std::vector<std::string> key_files, checkpoint_files, checkpoint_key_files;
   bool signatures = true;
+  std::string proof_file;  // of verify: a receipt with its proof, instead of a log
+
+  // receipts key, checkpoint
+  bool rotate = false;          // a new signing key
+  bool checkpoint_key = false;  // the key of checkpoints instead
+  bool accept_rollback = false;
 
   // policy
   bool coverage = false;    // of test: which rules no test touches

@@ -8,6 +8,7 @@
 #include "gateway/cli/page.hpp"
 #include "gateway/cli/remote.hpp"
 #include "gateway/cli/render.hpp"
+#include "gateway/cli/times.hpp"
 #include "schemas/core/encoding.hpp"
 #include "schemas/core/json.hpp"
 
@@ -54,15 +55,76 @@ int show_answer(Remote& remote, const std::string& path, Render render) {
 
 int receipts_list(Remote& remote) {
   const ReceiptQuery& query = remote.invocation.query;
+  std::string since, until;
+  for (const auto& [written, into] : {std::pair{query.since, &since}, std::pair{query.until, &until}}) {
+    if (written.empty()) continue;
+    const auto moment = parse_moment(written, remote.now());
+    if (!moment) return complain(remote.terminal(), moment.error().message);
+    *into = to_utc(*moment);
+  }
   const std::string path = "/api/v1/receipts" + query_text({{"operation", query.operation},
                                                             {"principal", query.principal},
                                                             {"server", query.server},
                                                             {"tool", query.tool},
                                                             {"kind", query.kind},
                                                             {"verdict", query.verdict},
+                                                            {"effect", query.effect},
+                                                            {"since", since},
+                                                            {"until", until},
                                                             {"outcome", query.outcome},
                                                             {"limit", std::to_string(remote.invocation.limit)}});
   return show_answer(remote, path, [](const std::string& json) { return render_receipts(json); });
+}
+
+// A receipt and the story that it belongs to; an operation's id gives the story alone.
+int receipts_show(Remote& remote) {
+  const std::string& id = remote.invocation.id;
+  const auto story_of = [&](const std::string& operation) {
+    return remote.client.get("/api/v1/operations/" + operation);
+  };
+  if (id.starts_with("op_")) {
+    auto operation = story_of(id);
+    if (!operation) return remote.failed(operation.error());
+    remote.print(*operation, render_story(*operation));
+    return kYes;
+  }
+  auto receipt = remote.client.get("/api/v1/receipts/" + id);
+  if (!receipt) return remote.failed(receipt.error());
+  std::string story;
+  const auto root = parse_object(*receipt);
+  const std::string operation = root ? text(child(child(*root, "receipt"), "predicate"), "operation") : std::string();
+  if (!operation.empty() && !remote.invocation.json) {
+    if (auto found = story_of(operation)) story = render_story(*found) + "\n";
+  }
+  remote.print(*receipt, story + render_receipt(*receipt));
+  return kYes;
+}
+
+int receipts_open(Remote& remote) {
+  const Invocation& given = remote.invocation;
+  std::string body = "{}";
+  if (!given.arguments.empty()) {
+    auto arguments = read_arguments(given.arguments, remote.terminal());
+    if (!arguments) return remote.failed(arguments.error());
+    body = R"({"arguments":)" + *arguments + "}";
+  }
+  auto answer = remote.client.post("/api/v1/receipts/" + given.id + "/open", body);
+  if (!answer) return remote.failed(answer.error());
+  remote.print(*answer, render_opened(*answer));
+  const auto root = parse_object(*answer);
+  return root && flag(*root, "matches") ? kYes : kNo;
+}
+
+int receipts_checkpoint(Remote& remote) {
+  auto answer = remote.client.post("/api/v1/checkpoint", "{}");
+  if (!answer) return remote.failed(answer.error());
+  const auto root = parse_object(*answer);
+  const auto* note = root ? root->if_contains("checkpoint") : nullptr;
+  remote.print(*answer, note != nullptr && note->is_string() ? std::string(note->as_string()) : *answer);
+  if (const std::string problem = root ? text(*root, "problem") : std::string(); !problem.empty()) {
+    remote.terminal().err("sallyport: it was not anchored: " + problem + "\n");
+  }
+  return kYes;
 }
 
 int resolve(Remote& remote) {
@@ -77,8 +139,7 @@ int resolve(Remote& remote) {
 // The whole story: an operation with its ask, an ask with its operation.
 int show(Remote& remote) {
   const std::string& id = remote.invocation.id;
-  const auto receipt = [](const std::string& json) { return render_receipt(json); };
-  if (id.starts_with("rc_")) return show_answer(remote, "/api/v1/receipts/" + id, receipt);
+  if (id.starts_with("rc_")) return receipts_show(remote);
   std::string approval, operation;
   if (id.starts_with("ap_")) {
     auto page = remote.client.get("/api/v1/approvals/" + id);
@@ -103,7 +164,7 @@ int show(Remote& remote) {
       json += R"("approval":)" + *page;
     }
   }
-  story += (story.empty() ? "" : "\n") + render_operation(*found);
+  story += (story.empty() ? "" : "\n") + render_story(*found);
   json += (json.empty() ? "" : ",") + (R"("operation":)" + *found);
   remote.print("{" + json + "}", story);
   return kYes;
@@ -171,8 +232,11 @@ int dispatch(Remote& remote) {
     case Command::receipts_list:
       return receipts_list(remote);
     case Command::receipts_show:
-      return show_answer(remote, "/api/v1/receipts/" + given.id,
-                         [](const std::string& json) { return render_receipt(json); });
+      return receipts_show(remote);
+    case Command::receipts_open:
+      return receipts_open(remote);
+    case Command::receipts_checkpoint:
+      return receipts_checkpoint(remote);
     case Command::show:
       return show(remote);
     case Command::stop:
@@ -214,6 +278,8 @@ bool is_remote(Command command) {
     case Command::receipts_verify:
     case Command::receipts_export:
     case Command::receipts_key:
+    case Command::receipts_prove:
+    case Command::receipts_duplicates:
     case Command::token_new:
       return false;
     default:

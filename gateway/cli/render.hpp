@@ -16,8 +16,10 @@ namespace sallyport::gateway::cli {
 [[nodiscard]] std::string render_approval(std::string_view json, UnixMillis now);   // the page of section 5
 [[nodiscard]] std::string render_operations(std::string_view json);
 [[nodiscard]] std::string render_operation(std::string_view json);  // with its timeline
+[[nodiscard]] std::string render_story(std::string_view json);      // an operation and all that happened, in order
 [[nodiscard]] std::string render_receipts(std::string_view json);
 [[nodiscard]] std::string render_receipt(std::string_view json);
+[[nodiscard]] std::string render_opened(std::string_view json);  // of `receipts open`
 [[nodiscard]] std::string render_stops(std::string_view json);
 [[nodiscard]] std::string render_stop(std::string_view json);
 [[nodiscard]] std::string render_me(std::string_view json);

@@ -133,9 +133,9 @@ std::string render_approval(std::string_view json, UnixMillis now) {
   page.row("ended", text(*root, "ended"));
   page.row("ended by", text(*root, "endedBy"));
   page.row("reason", text(*root, "reason"));
-  page.others(view, {"approval",   "arguments", "asks",    "changed",        "claimed",  "created",   "definition",
-                     "difference", "effect",    "expires", "idempotencyKey", "identity", "operation", "principal",
-                     "rules",      "says",      "scope",   "server",         "tool",     "unknowns"});
+  page.others(view, {"salt",       "approval",   "arguments", "asks",    "changed",        "claimed",  "created",
+                     "definition", "difference", "effect",    "expires", "idempotencyKey", "identity", "operation",
+                     "principal",  "rules",      "says",      "scope",   "server",         "tool",     "unknowns"});
   page.heading("  arguments");
   page.block(list(view, "arguments"));
   changes(page, list(view, "difference"), "differs from the last call of this tool here");

@@ -156,6 +156,19 @@ std::string render_receipt(std::string_view json) {
   return page.take();
 }
 
+std::string render_opened(std::string_view json) {
+  const auto root = parse_object(json);
+  if (!root) return std::string(json) + "\n";
+  Page page;
+  page.row("operation", text(*root, "operation"));
+  page.row("receipt", text(*root, "receipt"));
+  page.row("matches", flag(*root, "matches") ? "yes: these are the arguments that the receipt commits to"
+                                             : "no: the receipt commits to other arguments");
+  page.row("redacted", joined(list(*root, "redacted")));
+  page.row("arguments", text(*root, "arguments"));
+  return page.take();
+}
+
 std::string render_stop(std::string_view json) {
   const auto root = parse_object(json);
   if (!root) return std::string(json) + "\n";

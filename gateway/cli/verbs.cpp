@@ -42,6 +42,11 @@ struct Adder {
     sub->add_option("JSON", out.arguments, "The arguments: a JSON object, @FILE, or - for standard input")
         ->type_name("");
   }
+  void since(CLI::App* sub) {
+    const char* form = "a time: 2h, tuesday, yesterday, 09:30, 2026-11-30, 2026-11-30T09:30Z (others: local time)";
+    sub->add_option("--since", out.query.since, std::string("From then on; ") + form)->type_name("TIME");
+    sub->add_option("--until", out.query.until, "Before then")->type_name("TIME");
+  }
   void yes(CLI::App* sub, const std::string& what) { sub->add_flag("--yes,-y", out.yes, what); }
   void offline(CLI::App* sub, const std::string& what) { sub->add_flag("--offline", out.offline, what); }
 };
@@ -227,17 +232,54 @@ void add_operations(Adder& add) {
   add.reason(resolve, true);
 }
 
+void add_proofs(Adder& add, CLI::App& group) {
+  Invocation& out = add.out;
+  CLI::App* prove = add.verb(group, "prove", Command::receipts_prove,
+                             "One receipt with the proof that a checkpoint covers it, for others to check",
+                             "  sallyport receipts prove rc_01KB… > proof\n"
+                             "  sallyport receipts verify --proof proof --checkpoint-key checkpoint.pub\n");
+  add.id(prove, "The receipt's id");
+  prove->add_option("--output", out.file, "Write it there")->type_name("FILE");
+  CLI::App* open = add.verb(group, "open", Command::receipts_open,
+                            "The arguments of a write, or whether these are they (auditor; leaves a receipt)",
+                            "  sallyport receipts open rc_01KB…\n"
+                            "  sallyport receipts open op_01KB… '{\"order_id\":\"7\",\"amount\":120}'\n");
+  add.id(open, "The id of a receipt or an operation");
+  add.arguments(open);
+  CLI::App* duplicates =
+      add.verb(group, "duplicates", Command::receipts_duplicates,
+               "Calls that may have been carried out more than once, and how that is known; exit 1 if there are any",
+               "  sallyport receipts duplicates --since 7d\n"
+               "  sallyport receipts duplicates --since monday --server orders --tool refund\n");
+  add.since(duplicates);
+  duplicates->add_option("--server", out.query.server, "Of that server")->type_name("ID");
+  duplicates->add_option("--tool", out.query.tool, "Of that tool")->type_name("NAME");
+  CLI::App* checkpoint =
+      add.verb(group, "checkpoint", Command::receipts_checkpoint,
+               "A signed checkpoint over all there is now (operator or auditor); without a gateway, the newest one",
+               "  sallyport receipts checkpoint > checkpoint\n"
+               "  sallyport receipts checkpoint --accept-rollback --reason \"restored from backup 12\"\n");
+  checkpoint->add_flag("--accept-rollback", out.accept_rollback,
+                       "Go on with a log that is shorter than its checkpoints (operator, no gateway running)");
+  add.reason(checkpoint, false);
+}
+
 void add_receipts(Adder& add) {
   Invocation& out = add.out;
   CLI::App* group = add.group("receipts", "The signed log of what was decided and done");
   CLI::App* list =
       add.verb(*group, "list", Command::receipts_list, "Receipts, the newest first",
-               "  sallyport receipts list\n  sallyport receipts list --verdict deny --principal agent:ci\n");
+               "  sallyport receipts list\n  sallyport receipts list --verdict deny --principal agent:ci\n"
+               "  sallyport receipts list --since tuesday --until \"2026-12-02 09:00\" --outcome unknown\n");
   list->add_option("--operation", out.query.operation, "Of that operation")->type_name("ID");
   list->add_option("--principal", out.query.principal, "Of that client")->type_name("ID");
   list->add_option("--server", out.query.server, "Of that server")->type_name("ID");
   list->add_option("--tool", out.query.tool, "Of that tool")->type_name("NAME");
   list->add_option("--kind", out.query.kind, "intent, outcome, call, refusal, approval, …")->type_name("KIND");
+  list->add_option("--effect", out.query.effect, "unrated, read, file, record or external")
+      ->check(CLI::IsMember({"unrated", "read", "file", "record", "external"}))
+      ->type_name("EFFECT");
+  add.since(list);
   list->add_option("--verdict", out.query.verdict, "allow, ask or deny")
       ->check(CLI::IsMember({"allow", "ask", "deny"}))
       ->type_name("VERDICT");
@@ -246,8 +288,9 @@ void add_receipts(Adder& add) {
       ->type_name("OUTCOME");
   add.limit(list);
   CLI::App* show =
-      add.verb(*group, "show", Command::receipts_show, "One receipt", "  sallyport receipts show rc_01KB…\n");
-  add.id(show, "The receipt's id");
+      add.verb(*group, "show", Command::receipts_show, "One receipt, and the whole story that it belongs to",
+               "  sallyport receipts show rc_01KB…\n  sallyport receipts show op_01KB…\n");
+  add.id(show, "The id of a receipt or an operation");
   CLI::App* verify = add.verb(
       *group, "verify", Command::receipts_verify, "Judge a log: form, signatures, chain, checkpoints",
       "  sallyport receipts verify\n  sallyport receipts verify log.jsonl --key receipts.pub --checkpoint anchor\n");
@@ -262,12 +305,20 @@ void add_receipts(Adder& add) {
   verify->add_option("--checkpoint-key", out.checkpoint_key_files, "Public keys of checkpoints, PEM")
       ->type_name("FILE")
       ->allow_extra_args(false);
+  verify->add_option("--proof", out.proof_file, "One receipt with its proof, as `prove` writes it, instead of a log")
+      ->type_name("FILE");
   verify->add_flag_callback("--no-signatures", [&out] { out.signatures = false; }, "Only form, chain and content");
   CLI::App* exported = add.verb(*group, "export", Command::receipts_export, "The whole log, one envelope a line",
                                 "  sallyport receipts export > log.jsonl\n");
   exported->add_option("--output", out.file, "Write it there")->type_name("FILE");
-  add.verb(*group, "key", Command::receipts_key, "The public key that receipts are signed with",
-           "  sallyport receipts key > receipts.pub\n");
+  CLI::App* key = add.verb(*group, "key", Command::receipts_key, "The public keys that receipts are checked with",
+                           "  sallyport receipts key > receipts.pub\n"
+                           "  sallyport receipts key --checkpoint > checkpoint.pub\n"
+                           "  sallyport receipts key --rotate --reason \"yearly\"      # while no gateway runs\n");
+  key->add_flag("--checkpoint", out.checkpoint_key, "The key of checkpoints instead");
+  key->add_flag("--rotate", out.rotate, "Go on with a new key; the old one signs that (operator, no gateway running)");
+  add.reason(key, false);
+  add_proofs(add, *group);
 }
 
 void add_people(Adder& add) {

@@ -7,11 +7,16 @@
 #include <atomic>
 #include <cerrno>
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <optional>
 #include <system_error>
 #include <thread>
 
+#include <fmt/format.h>
+
 #include "schemas/core/encoding.hpp"
+#include "trust/receipts/envelope.hpp"
 
 namespace sallyport::gateway::cli {
 namespace {
@@ -83,8 +88,8 @@ Status add_checkpoints(const std::string& path, std::vector<trust::SignedCheckpo
   return note.empty() ? Status{} : add();
 }
 
-// Lines of a descriptor, of any length, in pieces of bounded size.
-Status each_line(int fd, const std::string& name, VerifyRun& run) {
+// Lines of a descriptor, of any length, in pieces of bounded size; until `take` says false.
+Status each_line(int fd, const std::string& name, const std::function<bool(std::string)>& take) {
   std::string line;
   std::string chunk(256U << 10, '\0');
   for (;;) {
@@ -98,13 +103,36 @@ Status each_line(int fd, const std::string& name, VerifyRun& run) {
       const std::string_view piece = rest.substr(0, end);
       line.append(piece.substr(0, kMostLine - std::min(kMostLine, line.size())));
       if (end == std::string_view::npos) break;
-      run.line(std::move(line));
+      if (!take(std::move(line))) return {};
       line.clear();
       rest.remove_prefix(end + 1);
     }
   }
-  if (!line.empty()) run.line(std::move(line));
+  if (!line.empty()) take(std::move(line));
   return {};
+}
+
+// A log that does not begin at 0 has a receipt further on that says what was before: looked for in a pass of its own.
+void find_pruned(int fd, const std::string& name, trust::VerifyOptions& options) {
+  std::optional<std::uint64_t> first;
+  std::optional<trust::PrunedBase> found;
+  const auto look = [&](std::string line) {
+    if (!first) {
+      const trust::CheckedLine checked = trust::check_line(line, options);
+      if (checked.bad_form || checked.seq == 0) return false;
+      first = checked.seq;
+    }
+    auto envelope = trust::parse_envelope(std::move(line));
+    if (!envelope) return true;
+    auto base = trust::pruned_by(envelope->payload);
+    if (base && base->tree.size() == *first) found = std::move(base);
+    return true;
+  };
+  static_cast<void>(each_line(fd, name, look));
+  static_cast<void>(::lseek(fd, 0, SEEK_SET));
+  if (!found) return;  // then what is missing is a gap
+  options.pruned = std::move(found->tree);
+  options.pruned_prev = std::move(found->prev);
 }
 
 }  // namespace
@@ -149,6 +177,8 @@ void VerifyRun::line(std::string text) {
   if (state_->batch.size() >= kBatchLines || state_->bytes >= kBatchBytes) state_->flush();
 }
 
+void VerifyRun::flush() { state_->flush(); }
+
 trust::VerifyReport VerifyRun::finish() {
   state_->flush();
   return state_->verifier.finish();
@@ -175,6 +205,42 @@ Result<trust::VerifyOptions> verify_options(const Invocation& invocation) {
   return options;
 }
 
+int verify_proof(const Invocation& invocation, Terminal& terminal) {
+  auto options = verify_options(invocation);
+  if (!options) return complain(terminal, options.error().message);
+  if (options->checkpoint_keys.empty())
+    return complain(terminal, "name the public key of checkpoints with --checkpoint-key, one that was kept elsewhere");
+  auto text = read_small(invocation.proof_file);
+  if (!text) return complain(terminal, text.error().message);
+  const std::size_t end = text->find('\n');
+  const trust::CheckedLine line = trust::check_line(text->substr(0, end), *options);
+  if (line.bad_form) return complain(terminal, "its first line is no receipt: " + *line.bad_form);
+  auto proof =
+      trust::parse_proof(end == std::string::npos ? std::string_view() : std::string_view(*text).substr(end + 1));
+  if (!proof) return complain(terminal, proof.error().message);
+  std::string fault;
+  if (!options->keys.empty() && options->signatures && !line.signature_ok)
+    fault = "the receipt is not signed by a given key";
+  if (proof->index != line.seq) fault = "the proof is of another entry";
+  Status proven = fail(ErrorCode::invalid, "");
+  for (const trust::PublicKey& key : options->checkpoint_keys) {
+    if (!proven) proven = trust::verify_proof(*proof, line.payload, key);
+  }
+  if (fault.empty() && !proven) fault = proven.error().message;
+  if (fault.empty() && proof->checkpoint.checkpoint.origin != trust::checkpoint_origin(line.log))
+    fault = "the checkpoint is of another log";
+  if (options->keys.empty()) terminal.err("the receipt's own signature was not checked: name its key with --key\n");
+  if (invocation.json) {
+    terminal.out(fmt::format("{{\"ok\":{},\"problem\":{},\"receipt\":{},\"seq\":{}}}\n", fault.empty(), quote(fault),
+                             quote(line.id), line.seq));
+  } else {
+    terminal.out(fault.empty() ? fmt::format("receipt {} is entry {} of log {}: ok\n", visible(line.id), line.seq,
+                                             visible(line.log))
+                               : fault + "\n");
+  }
+  return fault.empty() ? kYes : kNo;
+}
+
 int verify_file(const Invocation& invocation, Terminal& terminal) {
   auto options = verify_options(invocation);
   if (!options) return complain(terminal, options.error().message);
@@ -190,8 +256,12 @@ int verify_file(const Invocation& invocation, Terminal& terminal) {
                       "cannot read `" + visible(invocation.file) + "`: " + std::generic_category().message(errno));
     }
   }
+  if (::lseek(fd, 0, SEEK_CUR) == 0) find_pruned(fd, visible(invocation.file), *options);
   VerifyRun run(std::move(*options));
-  const Status read = each_line(fd, visible(invocation.file), run);
+  const Status read = each_line(fd, visible(invocation.file), [&run](std::string line) {
+    run.line(std::move(line));
+    return true;
+  });
   if (fd != STDIN_FILENO) ::close(fd);
   if (!read) return complain(terminal, read.error().message);
   if (!invocation.signatures) terminal.err("signatures were not checked\n");

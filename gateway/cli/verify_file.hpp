@@ -17,6 +17,7 @@ class VerifyRun {
   explicit VerifyRun(trust::VerifyOptions options, unsigned threads = 0);  // 0: as many as there are cores
   ~VerifyRun();
   void line(std::string text);  // without its newline, in order of the log
+  void flush();                 // judges what has gathered
   [[nodiscard]] trust::VerifyReport finish();
   // Prints the report. kYes: no fault; kNo: faults.
   int finish(Terminal& terminal, bool json);
@@ -29,6 +30,9 @@ class VerifyRun {
 // Keys (PEM, several in a file if wanted; or C2SP verifier keys for checkpoints) and checkpoints (one or more signed
 // notes in a file) that the invocation names. Errors name the file.
 [[nodiscard]] Result<trust::VerifyOptions> verify_options(const Invocation& invocation);
+
+// Invocation::proof_file: a receipt's envelope in the first line, its tlog-proof in the rest.
+[[nodiscard]] int verify_proof(const Invocation& invocation, Terminal& terminal);
 
 // Invocation::file, `-` for standard input (descriptor 0). kCouldNot: it cannot be read, or a key is missing.
 [[nodiscard]] int verify_file(const Invocation& invocation, Terminal& terminal);

@@ -192,7 +192,6 @@ void name_what_has_no_effect(const Settings& settings, const trust::TrustFile& t
     fault.level = Fault::Level::note;
     faults.push_back(std::move(fault));
   };
-  if (!settings.anchor_file.empty() || !settings.anchor_command.empty()) note(settings.file, "`receipts.anchor`");
   const std::string trust_name = settings.trust_files.empty() ? settings.file : settings.trust_files.front();
   for (const auto& [id, server] : trust.servers) {
     for (const trust::Contract& contract : server.tools) {

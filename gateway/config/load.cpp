@@ -166,9 +166,13 @@ void decode_receipts(json::Value root, Decoder& decoder, Settings& settings) {
   if (!anchor) return;
   settings.anchor_file = decoder.path_member(anchor, "file");
   settings.anchor_command = decoder.texts(anchor, "command");
+  settings.anchor_newest = decoder.texts(anchor, "newest");
   const bool file = static_cast<bool>(anchor.find("file"));
   const bool command = static_cast<bool>(anchor.find("command"));
   if (file == command) decoder.faults.error(anchor, "an anchor is a `file` or a `command`: write one of them");
+  if (anchor.find("newest") && !command) {
+    decoder.faults.error(anchor.find("newest"), "`newest` goes with `command`: a file is read by itself");
+  }
 }
 
 // The text of an inline trust or policy, moved to the line and column where it stands, so that its faults name the

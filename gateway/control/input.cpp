@@ -116,6 +116,8 @@ std::string Input::object(std::string_view name) {
   return std::string(value.raw());
 }
 
+std::string Input::optional_object(std::string_view name) { return member(name) ? object(name) : std::string(); }
+
 Status Input::done() {
   std::vector<std::string> known(asked_.begin(), asked_.end());
   const auto judge = [&](const std::string& name) {

@@ -28,6 +28,7 @@ class Input {
   [[nodiscard]] bool flag(std::string_view name);
   // The raw bytes of an object member; absent: "{}".
   [[nodiscard]] std::string object(std::string_view name);
+  [[nodiscard]] std::string optional_object(std::string_view name);  // absent: ""
   // invalid: the first thing that was wrong, members that nobody asked for among them.
   [[nodiscard]] Status done();
 

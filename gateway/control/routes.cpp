@@ -64,7 +64,8 @@ DeskAnswer resolve(Desk& desk, Person person, std::string id, Input& input) {
 
 DeskAnswer receipts(Desk& desk, Person person, std::string, Input& input) {
   std::string query = "{\"limit\":" + std::to_string(input.count("limit", kUsual, kMost));
-  for (const std::string_view name : {"operation", "principal", "server", "tool", "kind", "verdict", "outcome"}) {
+  for (const std::string_view name :
+       {"operation", "principal", "server", "tool", "kind", "verdict", "effect", "outcome", "since", "until"}) {
     const std::string value = input.text(name);
     if (!value.empty()) query += "," + quote(name) + ":" + quote(value);
   }
@@ -74,6 +75,15 @@ DeskAnswer receipts(Desk& desk, Person person, std::string, Input& input) {
 
 DeskAnswer receipt(Desk& desk, Person person, std::string id, Input& input) {
   return with(input, [&] { return desk.receipt(person, id); });
+}
+
+DeskAnswer open_arguments(Desk& desk, Person person, std::string id, Input& input) {
+  const std::string arguments = input.optional_object("arguments");
+  return with(input, [&] { return desk.open_arguments(person, id, arguments); });
+}
+
+DeskAnswer checkpoint(Desk& desk, Person person, std::string, Input& input) {
+  return with(input, [&] { return desk.checkpoint(person); });
 }
 
 DeskAnswer stops(Desk& desk, Person person, std::string, Input& input) {
@@ -184,6 +194,8 @@ const std::vector<Route>& routes() {
       {"POST", "/api/v1/operations/*/resolve", Kind::api, resolve},
       {"GET", "/api/v1/receipts", Kind::api, receipts},
       {"GET", "/api/v1/receipts/*", Kind::api, receipt},
+      {"POST", "/api/v1/receipts/*/open", Kind::api, open_arguments},
+      {"POST", "/api/v1/checkpoint", Kind::api, checkpoint},
       {"GET", "/api/v1/stops", Kind::api, stops},
       {"POST", "/api/v1/stops", Kind::api, stop},
       {"POST", "/api/v1/stops/*/lift", Kind::api, lift},

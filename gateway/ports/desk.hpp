@@ -34,6 +34,11 @@ class Desk {
   virtual DeskAnswer receipts(Person person, std::string query_json) = 0;
   virtual DeskAnswer receipt(Person person, std::string id) = 0;
 
+  // The arguments of a write, from the vault (`arguments_raw` empty), or whether these are the ones that its receipt
+  // commits to; of a receipt's or an operation's id. Auditor; each leaves a receipt.
+  virtual DeskAnswer open_arguments(Person person, std::string id, std::string arguments_raw) = 0;
+  virtual DeskAnswer checkpoint(Person person) = 0;  // one over all there is now (operator or auditor)
+
   virtual DeskAnswer stops(Person person) = 0;
   virtual DeskAnswer stop(Person person, std::string kind, std::string value, std::string tool, std::string reason) = 0;
   virtual DeskAnswer lift(Person person, std::string id, std::string reason) = 0;

@@ -109,9 +109,24 @@ struct ReceiptRow {
   UnixMillis time = 0;
 };
 
+// The log as a checkpoint saw it.
+struct CheckpointRow {
+  std::uint64_t size = 0;  // entries that it covers
+  std::string edge;        // of the Merkle tree at that size: 32 bytes a hash (trust/receipts/merkle.hpp)
+  std::string note;        // the signed checkpoint
+  UnixMillis time = 0;
+};
+
+// What was taken away at the beginning of the log.
+struct PrunedRow {
+  std::uint64_t size = 0;  // entries; 0: none
+  std::string edge;        // of the tree at that size
+  std::string prev;        // digest of the last of them: what the first one that is kept names
+};
+
 struct ReceiptFilter {
-  std::string operation, principal, server, tool, kind, verdict, outcome;  // empty: any
-  UnixMillis since = 0;
+  std::string operation, principal, server, tool, kind, verdict, effect, outcome;  // empty: any
+  UnixMillis since = 0, until = 0;                                                 // until: before it; 0: without bound
   std::uint64_t from_seq = 0;
   std::uint32_t limit = 100;
   bool newest_first = true;

@@ -94,6 +94,7 @@ struct Settings {
   std::string state_dir;                    // absolute
   std::string anchor_file;                  // absolute; at most one of the two
   std::vector<std::string> anchor_command;  // argv; gets each checkpoint on its standard input
+  std::vector<std::string> anchor_newest;   // argv; prints the newest checkpoint that the command's place holds
   Millis retention = std::chrono::hours(24 * 400);
   LimitSettings limits;
 };

@@ -54,6 +54,7 @@ struct Tool {
   std::shared_ptr<const schema::Schema> input;
   std::shared_ptr<const schema::Schema> output;  // null: none, or broken (then output_note says so)
   std::string output_note;
+  std::vector<std::string> write_only;              // patterns of arguments that the schema marks so (receipts)
   trust::Output output_mode{};                      // of results that it refuses; default warn
   std::shared_ptr<const trust::Contract> contract;  // what holds of it without the accepted identity; null: none
   EffectView effect;                                // before `cases`

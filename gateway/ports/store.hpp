@@ -49,6 +49,23 @@ class Tx {
   virtual std::vector<ReceiptRow> receipts(const ReceiptFilter& filter) = 0;
   virtual std::optional<ReceiptRow> receipt(std::string_view id) = 0;
 
+  // The log as a whole, for checkpoints and pruning. log_size(): entries ever appended, so the next `seq`.
+  virtual std::uint64_t log_size() = 0;
+  // Payload bytes from that entry on, in order.
+  virtual void payloads(std::uint64_t from, std::uint32_t limit,
+                        const std::function<void(std::string_view payload)>& each) = 0;
+  virtual std::optional<CheckpointRow> checkpoint(std::uint64_t at_most) = 0;  // the largest of at most that size
+  virtual Status put(const CheckpointRow& row) = 0;                            // keeps the newest thousand
+  virtual PrunedRow pruned() = 0;
+  // The first entry that belongs to an operation that is open or unknown; log_size() if there is none.
+  virtual std::uint64_t first_needed() = 0;
+  virtual std::uint64_t first_since(UnixMillis since) = 0;  // the first entry that may be of that time or later
+  virtual std::uint64_t stored_bytes() = 0;                 // of the store's file, free pages left out
+  // Whose key (PEM) the log goes on with, behind the receipt that says so; the store must then be opened again.
+  virtual Status next_receipt_key(std::string_view public_pem) = 0;
+  // Takes away the entries below `to.size`, and what is over of operations and approvals before `before`.
+  virtual Status prune(const PrunedRow& to, UnixMillis before) = 0;
+
   virtual Status put(const OperationRow& row) = 0;  // insert or replace
   virtual std::optional<OperationRow> operation(std::string_view id) = 0;
   virtual std::vector<OperationRow> operations(const OperationFilter& filter) = 0;

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 
+#include "gateway/base/known_secrets.hpp"
 #include "gateway/base/log.hpp"
 #include "gateway/net/lines.hpp"
 #include "schemas/core/encoding.hpp"
+#include "trust/receipts/redaction.hpp"
 
 namespace sallyport::gateway::servers {
 namespace {
@@ -32,6 +34,8 @@ asio::awaitable<void> StderrDrain::run(ByteStream& stream) {
 
 void StderrDrain::line(std::string text) {
   if (text.empty()) return;
+  if (trust::looks_secret(text)) text = "*** (this line looks like it holds a secret)";
+  known_secrets().hide(text);
   const auto now = Deadline::Clock::now();
   const double passed = std::chrono::duration<double>(now - refilled_).count();
   tokens_ = std::min(kBurst, tokens_ + passed * kLinesPerSecond);

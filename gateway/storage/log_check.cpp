@@ -81,6 +81,13 @@ Result<std::int64_t> enter_key(Database& database, const trust::PublicKey& key) 
   return rows.integer(0);
 }
 
+std::string key_in_force(Database& database) { return meta(database, kKeyInForce); }
+
+void put_key_in_force(Database& database, const trust::PublicKey& key) {
+  database.run("INSERT OR IGNORE INTO receipt_keys (keyid, pem) VALUES (?, ?)", key.keyid(), key.pem());
+  database.run("UPDATE meta SET value = ? WHERE name = ?", key.keyid(), kKeyInForce);
+}
+
 Result<LogKeys> load_keys(Database& database) {
   LogKeys found{meta(database, kLogName), {}};
   if (found.log.empty()) return fail(ErrorCode::corrupt, "the store does not name its log");

@@ -19,6 +19,8 @@ struct LogKeys {
 
 // Names the log after `key` and remembers the key, in a new store; refuses a key that is not the one in force.
 Result<std::int64_t> enter_key(Database& database, const trust::PublicKey& key);
+[[nodiscard]] std::string key_in_force(Database& database);  // keyid; empty: a new store
+void put_key_in_force(Database& database, const trust::PublicKey& key);
 Result<LogKeys> load_keys(Database& database);
 
 // The end of the log. The last `checked` entries must follow each other without a gap, name each other's digest, hold

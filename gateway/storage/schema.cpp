@@ -20,7 +20,8 @@ constexpr const char* kInitial = R"sql(
   -- halving, without an index.
   CREATE TABLE receipts (
     seq INTEGER PRIMARY KEY, id TEXT NOT NULL, kind TEXT NOT NULL, operation TEXT NOT NULL, principal TEXT NOT NULL,
-    server TEXT NOT NULL, tool TEXT NOT NULL, verdict TEXT NOT NULL, outcome TEXT NOT NULL, time INTEGER NOT NULL,
+    server TEXT NOT NULL, tool TEXT NOT NULL, verdict TEXT NOT NULL, effect TEXT NOT NULL, outcome TEXT NOT NULL,
+    time INTEGER NOT NULL,
     latest INTEGER NOT NULL, key INTEGER NOT NULL, signature BLOB NOT NULL, payload TEXT NOT NULL) STRICT;
   CREATE UNIQUE INDEX receipts_id ON receipts (id);
   CREATE INDEX receipts_operation ON receipts (operation) WHERE operation <> '';
@@ -28,7 +29,11 @@ constexpr const char* kInitial = R"sql(
   CREATE INDEX receipts_tool ON receipts (server, tool);
   CREATE INDEX receipts_kind ON receipts (kind) WHERE kind <> 'call';
   CREATE INDEX receipts_verdict ON receipts (verdict) WHERE verdict <> 'allow';
+  CREATE INDEX receipts_effect ON receipts (effect) WHERE effect NOT IN ('', 'read');
   CREATE INDEX receipts_unknown ON receipts (outcome) WHERE outcome = 'unknown';
+
+  -- The log as checkpoints saw it: the tree can go on from the newest, and be judged at each.
+  CREATE TABLE checkpoints (size INTEGER PRIMARY KEY, edge BLOB NOT NULL, note TEXT NOT NULL, time INTEGER NOT NULL) STRICT;
 
   CREATE TABLE operations (
     n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, state TEXT NOT NULL, open INTEGER NOT NULL, unknown INTEGER NOT NULL,
@@ -46,7 +51,7 @@ constexpr const char* kInitial = R"sql(
   CREATE TABLE approvals (
     n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, operation TEXT NOT NULL, principal TEXT NOT NULL,
     server TEXT NOT NULL, tool TEXT NOT NULL, state TEXT NOT NULL, fingerprint TEXT NOT NULL, run TEXT NOT NULL,
-    binding TEXT NOT NULL, shown TEXT NOT NULL, body TEXT NOT NULL, view TEXT NOT NULL, created INTEGER NOT NULL,
+    binding TEXT NOT NULL, shown TEXT NOT NULL, body TEXT NOT NULL, view BLOB NOT NULL, created INTEGER NOT NULL,
     expires INTEGER NOT NULL, updated INTEGER NOT NULL) STRICT;
   CREATE INDEX approvals_state ON approvals (state);
   CREATE INDEX approvals_operation ON approvals (operation);

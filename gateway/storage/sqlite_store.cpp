@@ -139,14 +139,21 @@ constexpr const char* kPragmas =
     "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0; "
     "PRAGMA cache_size = -16384; PRAGMA cell_size_check = ON; PRAGMA journal_size_limit = 67108864";
 
+// A change of the key that a crash cut short: the store says which one it goes on with.
+Status settle_key(StateFolder& folder, Database& database) {
+  if (!file_exists(folder.file("receipts.key.next"))) return {};
+  const std::string in_force = key_in_force(database);
+  const Result<trust::SigningKey> next = folder.next_receipt_key(system_entropy());
+  if (!next) return fail(next.error());
+  return next->keyid() == in_force ? folder.take_next_receipt_key() : Status{};
+}
+
 Result<std::unique_ptr<SqliteStore>> open_parts(const StoreOptions& options, const asio::any_io_executor& loop,
                                                 Clock& clock, Entropy& entropy) {
-  const StateFolder& folder = *options.folder;
+  StateFolder& folder = *options.folder;
   const std::string file = folder.file(kStoreFile);
   Result<DiskReserve> reserve = DiskReserve::take(folder.file("reserve"), options.reserve_bytes);
   if (!reserve) return fail(reserve.error());
-  Result<trust::SigningKey> key = folder.receipt_key();
-  if (!key) return fail(key.error());
   // SQLite would let others read the file, should it ever be copied out of the folder.
   if (Status made = make_private_file(file); !made) return fail(made.error());
   Result<std::unique_ptr<Database>> database = Database::open(file, options.vfs, Database::Mode::read_write);
@@ -154,6 +161,9 @@ Result<std::unique_ptr<SqliteStore>> open_parts(const StoreOptions& options, con
   Database& db = **database;
   db.execute(kPragmas);
   if (Status migrated = migrate(db); !migrated) return fail(migrated.error());
+  if (Status settled = settle_key(folder, db); !settled) return fail(settled.error());
+  Result<trust::SigningKey> key = folder.receipt_key();
+  if (!key) return fail(key.error());
   const Result<std::int64_t> key_row = enter_key(db, key->public_key());
   if (!key_row) return fail(key_row.error());
   const Result<LogKeys> keys = load_keys(db);
@@ -167,15 +177,8 @@ Result<std::unique_ptr<SqliteStore>> open_parts(const StoreOptions& options, con
 
   const trust::SealKey seal_key = seal_key_of(folder);
   std::string pem = key->public_key().pem();
-  Writer::Parts writer{std::move(*database),
-                       seal_key,
-                       std::move(*key),
-                       *key_row,
-                       std::move(*log),
-                       std::move(*reserve),
-                       &clock,
-                       &entropy,
-                       options.queue_limit,
+  Writer::Parts writer{std::move(*database), seal_key, std::move(*key), *key_row,        std::move(*log),
+                       std::move(*reserve),  &clock,   &entropy,        options.secrets, options.queue_limit,
                        completer(loop)};
   Reader::Parts reader{std::move(*second), seal_key, options.queue_limit, completer(loop)};
   Sqlite::Parts parts{loop,

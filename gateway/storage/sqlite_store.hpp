@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gateway/base/clock.hpp"
+#include "gateway/base/known_secrets.hpp"
 #include "gateway/ports/store.hpp"
 #include "gateway/storage/state_folder.hpp"
 #include "gateway/storage/writer.hpp"
@@ -19,7 +20,8 @@
 namespace sallyport::gateway {
 
 struct StoreOptions {
-  const StateFolder* folder = nullptr;        // owned; outlives the store
+  StateFolder* folder = nullptr;              // owned; outlives the store
+  const KnownSecrets* secrets = nullptr;      // what receipts and rows are swept for; null: nothing
   std::string vfs;                            // SQLite VFS by name; empty: the default
   std::size_t queue_limit = 8192;             // commits that may wait, and reads
   std::uint64_t reserve_bytes = 16ULL << 20;  // disk space set aside for outcomes; 0: none

@@ -1,8 +1,8 @@
 // Tx on SQLite: one transaction, on the thread that owns the connection. Failures of the database are thrown
 // (DatabaseError); the writer or the reader catches them.
 //
-// Receipts in tx_receipts.cpp, operations in tx_operations.cpp, approvals and stops in tx_approvals.cpp, revisions,
-// sealed bytes and settings in tx_values.cpp.
+// Receipts in tx_receipts.cpp, the log as a whole in tx_log.cpp, operations in tx_operations.cpp, approvals and stops
+// in tx_approvals.cpp, revisions, sealed bytes and settings in tx_values.cpp.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "gateway/base/clock.hpp"
+#include "gateway/base/known_secrets.hpp"
 #include "gateway/ports/store.hpp"
 #include "gateway/storage/database.hpp"
 #include "trust/crypto/keys.hpp"
@@ -35,6 +36,7 @@ struct WriteContext {
   std::int64_t key_row = 0;  // of `key` in receipt_keys
   Clock* clock = nullptr;
   Entropy* entropy = nullptr;
+  const KnownSecrets* secrets = nullptr;
 };
 
 class SqliteTx final : public Tx {
@@ -48,6 +50,18 @@ class SqliteTx final : public Tx {
   std::optional<ReceiptRow> receipt(std::string_view id) override;
   // Row by row, without holding them all: stops when `each` says false.
   void each_receipt(const ReceiptFilter& filter, const std::function<bool(const ReceiptRow&)>& each);
+
+  std::uint64_t log_size() override;
+  void payloads(std::uint64_t from, std::uint32_t limit,
+                const std::function<void(std::string_view payload)>& each) override;
+  std::optional<CheckpointRow> checkpoint(std::uint64_t at_most) override;
+  Status put(const CheckpointRow& row) override;
+  PrunedRow pruned() override;
+  std::uint64_t first_needed() override;
+  std::uint64_t first_since(UnixMillis since) override;
+  std::uint64_t stored_bytes() override;
+  Status next_receipt_key(std::string_view public_pem) override;
+  Status prune(const PrunedRow& to, UnixMillis before) override;
 
   Status put(const OperationRow& row) override;
   std::optional<OperationRow> operation(std::string_view id) override;
@@ -75,7 +89,12 @@ class SqliteTx final : public Tx {
  private:
   // Ok in a transaction that may write.
   [[nodiscard]] Status writable() const;
-  std::uint64_t first_seq_since(UnixMillis since);
+  void sweep(trust::ReceiptBody& body) const;
+  // Sealed under the place that says what it is.
+  [[nodiscard]] std::string seal(std::string_view place, std::string_view bytes);
+  // A text of ours without the secrets of this process.
+  [[nodiscard]] std::string swept(std::string text) const;
+  [[nodiscard]] ApprovalRow approval_row(const Rows& rows) const;
 
   Database& database_;
   const trust::SealKey* seal_key_;

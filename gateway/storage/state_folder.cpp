@@ -22,6 +22,7 @@ namespace {
 constexpr std::size_t kKeyBytes = 32;
 constexpr std::string_view kLockFile = "lock";
 constexpr std::string_view kReceiptKey = "receipts.key";
+constexpr std::string_view kNextReceiptKey = "receipts.key.next";
 constexpr std::string_view kCheckpointKey = "checkpoint.key";
 constexpr std::string_view kStoreKey = "store.key";
 constexpr std::string_view kFingerprintKey = "fingerprint.key";
@@ -261,6 +262,28 @@ StateFolder::~StateFolder() {
   // Nobody is named as the owner any more; a failure here only leaves a stale name behind.
   if (::ftruncate(lock_, 0) != 0) errno = 0;
   ::close(lock_);
+}
+
+Result<trust::SigningKey> StateFolder::next_receipt_key(Entropy& entropy) const {
+  const std::string next = file(kNextReceiptKey);
+  if (!file_exists(next)) {
+    const Result<Secret> made = random_pem(entropy);
+    if (!made) return fail(made.error());
+    if (Status written = write_file(next, made->reveal(), 0600); !written) return fail(written.error());
+  }
+  const Result<Secret> pem = read_pem_key(next);
+  if (!pem) return fail(pem.error());
+  return trust::SigningKey::from_pem(*pem);
+}
+
+Status StateFolder::take_next_receipt_key() {
+  Result<Secret> pem = read_pem_key(file(kNextReceiptKey));
+  if (!pem) return fail(pem.error());
+  const std::string from = file(kNextReceiptKey);
+  if (::rename(from.c_str(), file(kReceiptKey).c_str()) != 0) return fail_errno("cannot rename", from);
+  if (Status synced = sync_folder(path_); !synced) return synced;
+  receipt_pem_ = std::move(*pem);
+  return export_public(path_, "receipts.pub", receipt_pem_);
 }
 
 std::string StateFolder::file(std::string_view name) const { return join(path_, name); }

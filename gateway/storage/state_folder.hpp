@@ -3,6 +3,8 @@
 //   lock             who owns it: process id and command
 //   receipts.key     signs receipts (PKCS#8 PEM); receipts.pub beside it is for auditors
 //   checkpoint.key   signs checkpoints; checkpoint.pub
+//   receipts.key.next  on its way to be the next one (`receipts key --rotate`)
+//   checkpoint       the newest checkpoint: what a store put back alone is noticed by
 //   store.key        seals rows and makes the keys of argument commitments (hex)
 //   fingerprint.key  makes fingerprints, which no export can be checked against (hex)
 //   store.db         the Store (sqlite_store.hpp); `reserve` keeps disk space for outcomes
@@ -48,8 +50,13 @@ class StateFolder {
   [[nodiscard]] std::string file(std::string_view name) const;
   [[nodiscard]] bool owned() const { return lock_ >= 0; }
 
-  [[nodiscard]] Result<trust::SigningKey> receipt_key() const;                      // a fresh object each time
-  [[nodiscard]] Result<trust::SigningKey> checkpoint_key() const;                   // likewise
+  [[nodiscard]] Result<trust::SigningKey> receipt_key() const;     // a fresh object each time
+  [[nodiscard]] Result<trust::SigningKey> checkpoint_key() const;  // likewise
+  // A change of the signing key, in an order that a crash cannot spoil: a new one is laid beside the old one; the store
+  // records it, signed by the old one, and names it as the one in force; then it takes the old one's place. The last
+  // step is done by whoever opens the store next, if need be.
+  [[nodiscard]] Result<trust::SigningKey> next_receipt_key(Entropy& entropy) const;
+  Status take_next_receipt_key();                                                   // with its public half
   [[nodiscard]] const Secret& store_key() const { return store_key_; }              // 32 bytes
   [[nodiscard]] const Secret& fingerprint_key() const { return fingerprint_key_; }  // 32 bytes
 

@@ -11,7 +11,18 @@ constexpr std::string_view kColumns =
     "SELECT id, operation, principal, server, tool, state, fingerprint, run, binding, shown, body, view, created, "
     "expires, updated FROM approvals";
 
-ApprovalRow row_of(const Rows& rows) {
+std::string view_place(std::string_view id) { return fmt::format("sallyport/approval/v1\n{}", id); }
+
+}  // namespace
+
+// What approvers see holds the arguments: it lies sealed. Without the store's key it is left out.
+ApprovalRow SqliteTx::approval_row(const Rows& rows) const {
+  std::string view;
+  if (seal_key_ != nullptr && !rows.view(11).empty()) {
+    Result<std::string> opened = trust::open(*seal_key_, rows.view(11), view_place(rows.view(0)));
+    if (!opened) throw std::runtime_error(fmt::format("the row of approval `{}` is damaged", rows.view(0)));
+    view = std::move(*opened);
+  }
   return {.id = rows.text(0),
           .operation = rows.text(1),
           .principal = rows.text(2),
@@ -23,17 +34,16 @@ ApprovalRow row_of(const Rows& rows) {
           .binding = rows.text(8),
           .shown = rows.text(9),
           .body = rows.text(10),
-          .view = rows.text(11),
+          .view = std::move(view),
           .created = rows.integer(12),
           .expires = rows.integer(13),
           .updated = rows.integer(14)};
 }
 
-}  // namespace
-
 Status SqliteTx::put(const ApprovalRow& row) {
   if (Status may = writable(); !may) return may;
   if (row.id.empty()) return fail(ErrorCode::invalid, "an approval needs an id");
+  const std::string view = row.view.empty() ? std::string() : seal(view_place(row.id), row.view);
   database_.run(
       "INSERT INTO approvals (id, operation, principal, server, tool, state, fingerprint, run, binding, shown, body, "
       "view, created, expires, updated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO "
@@ -43,7 +53,7 @@ Status SqliteTx::put(const ApprovalRow& row) {
       "binding = excluded.binding, shown = excluded.shown, body = excluded.body, view = excluded.view, "
       "created = excluded.created, expires = excluded.expires, updated = excluded.updated",
       row.id, row.operation, row.principal, row.server, row.tool, row.state, row.fingerprint, row.run, row.binding,
-      row.shown, row.body, row.view, row.created, row.expires, row.updated);
+      row.shown, row.body, Blob{view}, row.created, row.expires, row.updated);
   return {};
 }
 
@@ -51,7 +61,7 @@ std::optional<ApprovalRow> SqliteTx::approval(std::string_view id) {
   static const std::string sql = fmt::format("{} WHERE id = ?", kColumns);
   Rows rows = database_.rows(sql, id);
   if (!rows.next()) return std::nullopt;
-  return row_of(rows);
+  return approval_row(rows);
 }
 
 std::vector<ApprovalRow> SqliteTx::approvals(std::string_view state, std::uint32_t limit) {
@@ -59,7 +69,7 @@ std::vector<ApprovalRow> SqliteTx::approvals(std::string_view state, std::uint32
   static const std::string all = fmt::format("{} ORDER BY n DESC LIMIT ?", kColumns);
   std::vector<ApprovalRow> found;
   Rows rows = state.empty() ? database_.rows(all, limit) : database_.rows(of_state, state, limit);
-  while (rows.next()) found.push_back(row_of(rows));
+  while (rows.next()) found.push_back(approval_row(rows));
   return found;
 }
 
@@ -67,7 +77,7 @@ std::optional<ApprovalRow> SqliteTx::approval_of(std::string_view operation) {
   static const std::string sql = fmt::format("{} WHERE operation = ? ORDER BY n DESC LIMIT 1", kColumns);
   Rows rows = database_.rows(sql, operation);
   if (!rows.next()) return std::nullopt;
-  return row_of(rows);
+  return approval_row(rows);
 }
 
 Status SqliteTx::put(const StopRow& row) {

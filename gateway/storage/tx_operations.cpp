@@ -82,7 +82,7 @@ Status SqliteTx::put(const OperationRow& row) {
       row.id, to_string(row.state), is_open(row.state), static_cast<int>(row.unknown), static_cast<int>(row.outcome),
       row.basis, row.principal, row.session, row.run, row.server, row.tool, row.scope, row.contract_scope, row.is_read,
       row.effect, row.definition, row.fingerprint, row.key, row.approval, row.attempts, row.delivered, row.receipt,
-      row.summary, row.reason, row.created, row.updated);
+      swept(row.summary), swept(row.reason), row.created, row.updated);
   return {};
 }
 

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "gateway/base/log.hpp"
 #include "gateway/storage/sqlite_tx.hpp"
 #include "schemas/model/effect.hpp"
 #include "trust/crypto/hash.hpp"
 #include "trust/receipts/receipt.hpp"
+#include "trust/receipts/redaction.hpp"
 
 namespace sallyport::gateway {
 namespace {
@@ -47,11 +49,19 @@ UnixMillis time_of(const trust::TimesRecord& times) {
 
 }  // namespace
 
+// The last thing before a receipt is made: whatever let a secret through, it does not get into the log.
+void SqliteTx::sweep(trust::ReceiptBody& body) const {
+  const auto secrets = write_->secrets == nullptr ? nullptr : write_->secrets->all();
+  const std::size_t found = trust::sweep(body, secrets ? std::span<const Secret>(*secrets) : std::span<const Secret>());
+  if (found > 0) log::warning("receipt.swept", {{"receipt", body.id}, {"places", found}});
+}
+
 Result<Appended> SqliteTx::append(trust::ReceiptBody body) {
   if (Status may = writable(); !may) return fail(may.error());
   const UnixMillis now = write_->clock->now();
   if (body.id.empty()) body.id = write_->entropy->id("rc", now);
   if (time_of(body.times) == 0) body.times.at = now;
+  sweep(body);
   LogEnd& log = *write_->log;
   const trust::ChainPoint place = log.chain.next();
   const std::string payload = trust::to_payload(body, place);
@@ -59,12 +69,14 @@ Result<Appended> SqliteTx::append(trust::ReceiptBody body) {
   const UnixMillis time = time_of(body.times);
   const UnixMillis latest = std::max(log.latest, time);
   const std::string_view verdict = body.decision ? to_string(body.decision->verdict) : std::string_view();
+  const std::string_view effect = body.effect ? to_string(body.effect->effective.category) : std::string_view();
   const std::string_view outcome = body.outcome ? to_string(body.outcome->value) : std::string_view();
   database_.run(
-      "INSERT INTO receipts (seq, id, kind, operation, principal, server, tool, verdict, outcome, time, latest, key, "
-      "signature, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      "INSERT INTO receipts (seq, id, kind, operation, principal, server, tool, verdict, effect, outcome, time, "
+      "latest, "
+      "key, signature, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       place.seq, body.id, trust::to_string(body.kind), body.operation, body.principal, body.server_id,
-      body.tool.empty() ? body.uri : body.tool, verdict, outcome, time, latest, write_->key_row,
+      body.tool.empty() ? body.uri : body.tool, verdict, effect, outcome, time, latest, write_->key_row,
       Blob{trust::bytes_of(signature)}, payload);
   Appended appended{place.seq, std::move(body.id), trust::digest_text(payload)};
   log.chain = trust::Chain(place.log, place.seq + 1, appended.digest);
@@ -73,7 +85,7 @@ Result<Appended> SqliteTx::append(trust::ReceiptBody body) {
 }
 
 // The first entry that may have happened at `since` or later: `latest` never falls along seq, so halving finds it.
-std::uint64_t SqliteTx::first_seq_since(UnixMillis since) {
+std::uint64_t SqliteTx::first_since(UnixMillis since) {
   auto low = static_cast<std::uint64_t>(database_.integer("SELECT min(seq) FROM receipts"));
   auto high = static_cast<std::uint64_t>(database_.integer("SELECT max(seq) + 1 FROM receipts"));
   while (low < high) {
@@ -104,13 +116,15 @@ void SqliteTx::each_receipt(const ReceiptFilter& filter, const std::function<boo
   where("tool", filter.tool, "");
   where("kind", filter.kind, filter.kind == "call" ? "" : " AND r.kind <> 'call'");
   where("verdict", filter.verdict, filter.verdict == "allow" ? "" : " AND r.verdict <> 'allow'");
+  where("effect", filter.effect, filter.effect == "read" ? "" : " AND r.effect NOT IN ('', 'read')");
   where("outcome", filter.outcome, filter.outcome == "unknown" ? " AND r.outcome = 'unknown'" : "");
   std::uint64_t from = filter.from_seq;
   if (filter.since > 0) {
-    from = std::max(from, first_seq_since(filter.since));
+    from = std::max(from, first_since(filter.since));
     // Numbers of our own stand in the text: the values bound are texts.
     sql += fmt::format(" AND r.time >= {}", filter.since);
   }
+  if (filter.until > 0) sql += fmt::format(" AND r.time < {}", filter.until);
   if (from > 0) {
     constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
     sql += fmt::format(" AND r.seq >= {}", std::min(from, kMax));

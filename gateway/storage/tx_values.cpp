@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "gateway/storage/sqlite_tx.hpp"
+#include "trust/receipts/redaction.hpp"
 
 namespace sallyport::gateway {
 namespace {
@@ -63,11 +64,20 @@ Status SqliteTx::bump_revision(std::string_view server, std::string_view scope) 
   return {};
 }
 
-Status SqliteTx::put_sealed(std::string_view owner, std::string_view kind, std::string_view bytes) {
-  if (Status may = writable(); !may) return may;
+std::string SqliteTx::seal(std::string_view place, std::string_view bytes) {
   trust::Nonce nonce{};
   write_->entropy->fill(nonce);
-  const std::string closed = trust::seal(*seal_key_, nonce, bytes, seal_place(owner, kind));
+  return trust::seal(*seal_key_, nonce, bytes, place);
+}
+
+std::string SqliteTx::swept(std::string text) const {
+  if (write_->secrets != nullptr) write_->secrets->hide(text);
+  return trust::looks_secret(text) ? "***" : text;
+}
+
+Status SqliteTx::put_sealed(std::string_view owner, std::string_view kind, std::string_view bytes) {
+  if (Status may = writable(); !may) return may;
+  const std::string closed = seal(seal_place(owner, kind), bytes);
   database_.run(
       "INSERT INTO sealed (owner, kind, created, bytes) VALUES (?, ?, ?, ?) "
       "ON CONFLICT (owner, kind) DO UPDATE SET created = excluded.created, bytes = excluded.bytes",

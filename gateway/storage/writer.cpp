@@ -30,7 +30,7 @@ Error broken_error() { return {ErrorCode::io, "the store failed earlier and take
 }  // namespace
 
 Writer::Writer(Parts parts) : parts_(std::move(parts)) {
-  context_ = {&parts_.log, &parts_.key, parts_.key_row, parts_.clock, parts_.entropy};
+  context_ = {&parts_.log, &parts_.key, parts_.key_row, parts_.clock, parts_.entropy, parts_.secrets};
   thread_ = std::thread([this] { work(); });
 }
 

@@ -52,6 +52,7 @@ class Writer {
     DiskReserve reserve;
     Clock* clock = nullptr;
     Entropy* entropy = nullptr;
+    const KnownSecrets* secrets = nullptr;
     std::size_t queue_limit = 0;
     // Runs the `done` of each job on the loop.
     std::function<void(std::vector<Job>)> complete;

@@ -36,4 +36,18 @@ void Secret::wipe() {
   value_.clear();
 }
 
+std::size_t mask(std::string& text, std::span<const Secret> secrets) {
+  constexpr std::string_view kStars = "***";
+  std::size_t found = 0;
+  for (const Secret& secret : secrets) {
+    const std::string& value = secret.reveal();
+    if (value.size() < kShortestSecret || value.size() > text.size()) continue;
+    for (auto at = text.find(value); at != std::string::npos; at = text.find(value, at + kStars.size())) {
+      text.replace(at, value.size(), kStars);
+      ++found;
+    }
+  }
+  return found;
+}
+
 }  // namespace sallyport

@@ -1,6 +1,8 @@
 // A string that prints as `***`, compares in constant time and is wiped when it goes.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -25,5 +27,10 @@ class Secret {
   void wipe();
   std::string value_;
 };
+
+// A shorter secret would be found in texts that say nothing of it.
+inline constexpr std::size_t kShortestSecret = 6;
+// Puts `***` in the place of every secret of that length or more; how many there were.
+std::size_t mask(std::string& text, std::span<const Secret> secrets);
 
 }  // namespace sallyport

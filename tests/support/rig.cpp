@@ -11,6 +11,7 @@
 #include "policy/evaluate/load.hpp"
 #include "schemas/core/canonical.hpp"
 #include "schemas/core/encoding.hpp"
+#include "schemas/files/judge.hpp"
 #include "trust/definitions/lock_file.hpp"
 #include "trust/receipts/verify.hpp"
 #include "trust/servers/identity.hpp"
@@ -209,6 +210,7 @@ Rig::Rig(RigOptions options) : servers(options.servers), options_(std::move(opti
 
 Rig::~Rig() {
   if (calls) await(calls->shutdown(Deadline::after(std::chrono::seconds(0))));
+  if (store && store->healthy()) judge_receipts();
   people.reset();
   calls.reset();
   catalogue.reset();
@@ -379,6 +381,17 @@ std::vector<ReceiptRow> Rig::receipts(const std::string& kind) {
     return {};
   })));
   return rows;
+}
+
+// Every receipt that a test made is one that the published schema knows, to the last member.
+void Rig::judge_receipts() {
+  static const schema::Judge judge(schema::FileKind::receipt);
+  for (const ReceiptRow& row : receipts()) {
+    const auto document = json::Document::parse(row.payload);
+    ASSERT_TRUE(document) << row.payload;
+    for (const Fault& fault : judge.judge(*document, row.id))
+      ADD_FAILURE() << to_text(fault) << fault.pointer << row.payload;
+  }
 }
 
 bool Rig::log_verifies() {

@@ -121,6 +121,7 @@ class Rig {
   std::unique_ptr<calls::People> people;
 
  private:
+  void judge_receipts();
   catalogue::Rules load(const std::string& trust, const std::string& policy,
                         std::shared_ptr<const trust::LockFile> lock);
 

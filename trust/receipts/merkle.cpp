@@ -1,5 +1,6 @@
 #include "trust/receipts/merkle.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace sallyport::trust {
@@ -24,6 +25,21 @@ Result<MerkleTree> MerkleTree::from_edge(std::uint64_t size, std::vector<Sha256>
   out.size_ = size;
   out.edge_ = std::move(edge);
   return out;
+}
+
+std::string MerkleTree::edge_bytes() const {
+  std::string out;
+  for (const Sha256& hash : edge_) out += bytes_of(hash);
+  return out;
+}
+
+Result<MerkleTree> MerkleTree::from_bytes(std::uint64_t size, std::string_view edge) {
+  std::vector<Sha256> hashes(edge.size() / sizeof(Sha256));
+  if (edge.size() % sizeof(Sha256) != 0) return fail(ErrorCode::invalid, "a tree's edge is cut off");
+  for (std::size_t i = 0; i < hashes.size(); ++i) {
+    std::ranges::copy(edge.substr(i * sizeof(Sha256), sizeof(Sha256)), hashes[i].begin());
+  }
+  return from_edge(size, std::move(hashes));
 }
 
 void MerkleTree::append(const Sha256& leaf) {
@@ -57,6 +73,23 @@ InclusionProver::InclusionProver(std::uint64_t index, std::uint64_t size) : size
       ranges_.insert(ranges_.begin(), Range{begin, middle, {}});
       begin = middle;
     }
+  }
+}
+
+// Each range that lies in what is gone begins at one of the perfect subtrees of its edge, and is made of those that
+// follow: both split at the same places.
+void InclusionProver::begin_after(const MerkleTree& pruned) {
+  next_ = pruned.size();
+  for (auto& range : ranges_) {
+    if (range.begin >= next_) continue;
+    const std::uint64_t end = std::min(range.end, next_);
+    std::vector<Sha256> edge;
+    std::uint64_t at = 0;
+    for (std::size_t i = 0; i < pruned.edge().size(); ++i) {
+      if (at >= range.begin && at < end) edge.push_back(pruned.edge()[i]);
+      at += std::bit_floor(next_ - at);
+    }
+    if (auto tree = MerkleTree::from_edge(end - range.begin, std::move(edge))) range.tree = std::move(*tree);
   }
 }
 

@@ -29,6 +29,9 @@ class MerkleTree {
   [[nodiscard]] std::uint64_t size() const { return size_; }
   [[nodiscard]] Sha256 root() const;  // of the empty tree: SHA-256 of nothing
   [[nodiscard]] const std::vector<Sha256>& edge() const { return edge_; }
+  // The edge as stored: 32 bytes a hash, one after the other. from_bytes: ErrorCode::invalid as from_edge().
+  [[nodiscard]] std::string edge_bytes() const;
+  [[nodiscard]] static Result<MerkleTree> from_bytes(std::uint64_t size, std::string_view edge);
 
  private:
   std::uint64_t size_ = 0;
@@ -39,8 +42,11 @@ class MerkleTree {
 class InclusionProver {
  public:
   InclusionProver(std::uint64_t index, std::uint64_t size);  // index < size
-  void add(const Sha256& leaf);                              // leaves 0 to size-1; further ones are ignored
-  [[nodiscard]] Result<std::vector<Sha256>> proof() const;   // ErrorCode::invalid if leaves are missing
+  // For a pruned log, first and once: the tree over the leaves that are gone (at most `index`); add() goes on behind
+  // it.
+  void begin_after(const MerkleTree& pruned);
+  void add(const Sha256& leaf);                             // leaves up to size-1; further ones are ignored
+  [[nodiscard]] Result<std::vector<Sha256>> proof() const;  // ErrorCode::invalid if leaves are missing
 
  private:
   struct Range {

@@ -27,8 +27,8 @@ namespace sallyport::trust {
 // Pointers of the texts in a value that look so; of more than 255 the one pattern `/*`, so that nothing is shown.
 [[nodiscard]] std::vector<std::string> secret_pointers(json::Value value);
 
-// Replaces configured secrets (of 6 bytes and more) in every text of the receipt by `***`; returns how many it found.
-// One that is found here was let through by everything before, so callers log it.
+// The last sweep: puts `***` in the place of configured secrets (kShortestSecret and longer) in every text that a
+// client, a server or a person had a hand in, and of such texts that look like a secret. Returns how many it found.
 std::size_t sweep(ReceiptBody& body, std::span<const Secret> secrets);
 
 }  // namespace sallyport::trust

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 
 #include "schemas/core/encoding.hpp"
+#include "schemas/core/json.hpp"
 #include "trust/crypto/hash.hpp"
 #include "trust/receipts/envelope.hpp"
 
@@ -29,6 +31,29 @@ bool closes(const CheckedLine& line) {
 
 }  // namespace
 
+std::optional<PrunedBase> pruned_by(std::string_view payload) {
+  if (payload.find(R"("action":"pruned")") == std::string_view::npos) return std::nullopt;
+  const auto document = json::Document::parse(std::string(payload));
+  const json::Value predicate = document ? document->root().find("predicate") : json::Value();
+  const json::Value event = predicate ? predicate.find("event") : json::Value();
+  if (!event || !predicate.find("kind") || !predicate.find("kind").equals("log")) return std::nullopt;
+  const auto text = [&](std::string_view pointer) {
+    const json::Value value = event.at(pointer);
+    return value && value.is_string() ? value.string() : std::string();
+  };
+  std::uint64_t size = 0;
+  const std::string number = text("/details/size");
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), size);
+  const auto edge = from_hex(text("/details/edge"));
+  if (error != std::errc() || end != number.data() + number.size() || size == 0 || !edge ||
+      !is_digest(text("/before"))) {
+    return std::nullopt;
+  }
+  auto tree = MerkleTree::from_bytes(size, *edge);
+  if (!tree) return std::nullopt;
+  return PrunedBase{std::move(*tree), text("/before")};
+}
+
 std::size_t Verifier::TokenHash::operator()(const Token& token) const {
   std::size_t out = 0;
   std::memcpy(&out, token.data(), sizeof out);
@@ -41,6 +66,11 @@ Verifier::Verifier(VerifyOptions options) : options_(std::move(options)), recent
     tree_ = *options_.pruned;
     expected_ = tree_.size();
     prev_ = options_.pruned_prev;
+  }
+  if (expected_ > 0) {
+    add(FindingKind::pruned, std::nullopt, {},
+        fmt::format("the first {} entries were taken away; what they were is only known by checkpoints kept elsewhere",
+                    expected_));
   }
   // Checkpoints before the first line of a pruned log speak of what is not here.
   while (next_checkpoint_ < options_.checkpoints.size() &&
@@ -193,7 +223,7 @@ void Verifier::pass_checkpoints() {
                     : fmt::format("the checkpoint over {} entries cannot hold: entries are missing", checkpoint.size));
       continue;
     }
-    if (!options_.checkpoint_keys.empty() && complete_) report_.anchored = checkpoint.size;
+    if (options_.anchors && !options_.checkpoint_keys.empty() && complete_) report_.anchored = checkpoint.size;
   }
 }
 

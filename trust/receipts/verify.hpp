@@ -32,10 +32,11 @@ enum class FindingKind : std::uint8_t {
   intent_without_outcome,  // the log ends with its outcome unknown
   approval_spent_twice,
   tail_not_anchored,  // entries behind the last checkpoint, or no checkpoint at all
+  pruned,             // the log begins behind what its retention took away
 };
 [[nodiscard]] std::string_view to_string(FindingKind kind);  // `bad-signature`
-// Faults make the log untrustworthy; the rest (intent without outcome, tail not anchored) is what an honest log says of
-// itself.
+// Faults make the log untrustworthy; the rest (intent without outcome, tail not anchored, pruned) is what an honest log
+// says of itself.
 [[nodiscard]] bool is_fault(FindingKind kind);
 
 struct Finding {
@@ -50,6 +51,7 @@ struct VerifyOptions {
   std::vector<PublicKey> keys;  // of receipts; a `key` receipt signed by one of them adds its successor
   std::vector<SignedCheckpoint> checkpoints;
   std::vector<PublicKey> checkpoint_keys;  // none: checkpoints are compared, but anchor nothing
+  bool anchors = true;  // false: checkpoints that lie beside the log; they must fit, and prove nothing of its end
   bool signatures = true;
   std::size_t max_findings = 1000;   // further ones are counted
   std::optional<MerkleTree> pruned;  // what stood before the first line of a pruned log
@@ -73,6 +75,14 @@ struct CheckedLine {
   std::optional<Outcome> outcome;
 };
 [[nodiscard]] CheckedLine check_line(std::string line, const VerifyOptions& options);
+
+// What a receipt of a pruning says of the entries that are gone: enough to go on behind them.
+struct PrunedBase {
+  MerkleTree tree;
+  std::string prev;  // the digest that the first line's prev must be
+};
+// nullopt: it is no such receipt. Of the payload's bytes; whether they are signed is for the pass over the log.
+[[nodiscard]] std::optional<PrunedBase> pruned_by(std::string_view payload);
 
 struct VerifyReport {
   std::uint64_t entries = 0;

@@ -10,7 +10,7 @@
 namespace sallyport::trust {
 namespace {
 
-constexpr std::array<std::string_view, 13> kKinds{"bad-form",
+constexpr std::array<std::string_view, 14> kKinds{"bad-form",
                                                   "bad-signature",
                                                   "unknown-key",
                                                   "wrong-log",
@@ -22,7 +22,8 @@ constexpr std::array<std::string_view, 13> kKinds{"bad-form",
                                                   "shorter-than-checkpoint",
                                                   "intent-without-outcome",
                                                   "approval-spent-twice",
-                                                  "tail-not-anchored"};
+                                                  "tail-not-anchored",
+                                                  "pruned"};
 
 std::string place(const Finding& finding) {
   std::string out = finding.line == 0 ? "log" : fmt::format("line {}", finding.line);
@@ -35,7 +36,8 @@ std::string place(const Finding& finding) {
 std::string_view to_string(FindingKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
 
 bool is_fault(FindingKind kind) {
-  return kind != FindingKind::intent_without_outcome && kind != FindingKind::tail_not_anchored;
+  return kind != FindingKind::intent_without_outcome && kind != FindingKind::tail_not_anchored &&
+         kind != FindingKind::pruned;
 }
 
 std::string to_text(const VerifyReport& report) {

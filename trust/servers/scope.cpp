@@ -118,7 +118,7 @@ bool overlap(const Scope& a, const Scope& b) {
   return std::equal(a.segments.begin(), a.segments.begin() + static_cast<std::ptrdiff_t>(count), b.segments.begin());
 }
 
-std::string says_line(std::string_view says, json::Value arguments) {
+std::string says_line(std::string_view says, json::Value arguments, std::span<const std::string> hidden) {
   const auto parts = parse_template(says);
   if (!parts) return visible(says);
   std::string out;
@@ -127,8 +127,11 @@ std::string says_line(std::string_view says, json::Value arguments) {
       out += visible(part.text);
       continue;
     }
+    const bool secret = std::ranges::any_of(hidden, [&](const std::string& pointer) {
+      return part.text == pointer || part.text.starts_with(pointer + "/") || pointer.starts_with(part.text + "/");
+    });
     const auto value = arguments.at(part.text);
-    out += value ? visible(json::canonical(value)) : "(absent)";
+    out += !value ? "(absent)" : secret ? "***" : visible(json::canonical(value));
   }
   return out;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,8 @@ struct TemplatePart {
 
 // The contract's `says` line for approvers: values as JSON with hidden characters visible, so that no value can write
 // words of its own into the sentence; `(absent)` where there is none. Nothing is cut.
-[[nodiscard]] std::string says_line(std::string_view says, json::Value arguments);
+// `hidden`: pointers whose values (and what is under them) are shown as `***`.
+[[nodiscard]] std::string says_line(std::string_view says, json::Value arguments,
+                                    std::span<const std::string> hidden = {});
 
 }  // namespace sallyport::trust

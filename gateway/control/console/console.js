@@ -89,7 +89,7 @@
     into.append(make("pre", lines.join("\n")));
   }
 
-  const shownApart = new Set(["approval", "arguments", "asks", "changed", "claimed", "created", "definition", "difference", "effect",
+  const shownApart = new Set(["salt", "approval", "arguments", "asks", "changed", "claimed", "created", "definition", "difference", "effect",
     "expires", "idempotencyKey", "identity", "operation", "principal", "rules", "says", "scope", "server", "tool", "unknowns"]);
 
   function showPage() {

@@ -68,6 +68,10 @@ class FakeDesk final : public Desk {
   }
   DeskAnswer receipts(Person p, std::string query) override { return say(flat({p.id, "receipts", query})); }
   DeskAnswer receipt(Person p, std::string id) override { return say(flat({p.id, "receipt", id})); }
+  DeskAnswer open_arguments(Person p, std::string id, std::string arguments) override {
+    return say(flat({p.id, "open_arguments", id, arguments}));
+  }
+  DeskAnswer checkpoint(Person p) override { return say(flat({p.id, "checkpoint"})); }
   DeskAnswer stops(Person p) override { return say(flat({p.id, "stops"})); }
   DeskAnswer stop(Person p, std::string kind, std::string value, std::string tool, std::string reason) override {
     return say(flat({p.id, "stop", kind, value, tool, reason}));

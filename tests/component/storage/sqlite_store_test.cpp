@@ -281,7 +281,7 @@ TEST_F(SqliteStoreTest, AnyoneWhoMayReadTheFolderListsReceiptsBesideTheOwnerAndW
 
 TEST_F(SqliteStoreTest, IsOpenedForWritingOnlyByTheOwner) {
   fill(1);
-  const Result<StateFolder> looked = StateFolder::look(home_.path());
+  Result<StateFolder> looked = StateFolder::look(home_.path());
   ASSERT_OK(looked);
   StoreOptions options;
   options.folder = &*looked;

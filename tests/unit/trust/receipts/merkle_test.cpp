@@ -70,6 +70,32 @@ TEST(Inclusion, IsProvenForEveryLeafOfEveryTree) {
   }
 }
 
+TEST(Inclusion, IsProvenBehindWhatWasPruned) {
+  for (std::uint64_t size = 1; size <= 20; ++size) {
+    MerkleTree tree;
+    std::vector<Sha256> leaves;
+    for (std::uint64_t i = 0; i < size; ++i) leaves.push_back(leaf_hash(std::to_string(i)));
+    for (const auto& leaf : leaves) tree.append(leaf);
+    MerkleTree pruned;
+    for (std::uint64_t gone = 0; gone < size; ++gone) {
+      const auto again = MerkleTree::from_bytes(pruned.size(), pruned.edge_bytes());
+      ASSERT_TRUE(again);
+      EXPECT_EQ(again->root(), pruned.root());
+      for (std::uint64_t index = gone; index < size; ++index) {
+        InclusionProver prover(index, size);
+        prover.begin_after(pruned);
+        for (std::uint64_t i = gone; i < size; ++i) prover.add(leaves[i]);
+        const auto proof = prover.proof();
+        ASSERT_TRUE(proof);
+        EXPECT_TRUE(verify_inclusion(leaves[index], index, size, *proof, tree.root()))
+            << gone << " " << index << " " << size;
+      }
+      pruned.append(leaves[gone]);
+    }
+  }
+  EXPECT_FALSE(MerkleTree::from_bytes(1, "short"));
+}
+
 TEST(Checkpoint, GoesToANoteAndBack) {
   auto key = test_key(9);
   const Checkpoint checkpoint{"sallyport.dev/7c1e0b9d2a44f310", 4, leaf_hash("x")};

@@ -76,24 +76,40 @@ TEST(SecretPointers, NameWhereTheyAre) {
 TEST(Sweep, FindsConfiguredSecretsWhereverTheyAre) {
   auto body = test::full_receipt();
   const std::string canary = "canary-5EC2E7";
-  for (auto* text :
-       {&body.principal, &body.client_name, &body.tool, &body.uri, &body.scope_name, &body.idempotency_key}) {
-    *text += canary;
-  }
+  for (auto* text : {&body.client_name, &body.uri, &body.scope_name, &body.idempotency_key}) *text += canary;
   body.arguments->recorded = {{"/" + canary, "a" + canary + canary}};
   body.arguments->redacted = {"/" + canary};
-  body.result = ResultRecord{ResultStatus::ok, "", {}, {{"/id", canary}}, {canary}};
-  body.effect->effective.labels = {canary};
-  body.decision->rules = {{canary, Verdict::ask}};
-  body.decision->reasons = {{ReasonCode::policy_denied, canary, canary}};
+  body.result = ResultRecord{ResultStatus::ok, "", {}, {{"/id", canary}}, {}};
+  body.decision->reasons = {{ReasonCode::policy_denied, "", canary}};
   body.approval->votes[0].reason = canary;
-  body.event = EventRecord{canary, canary, canary, canary, "", "", {{canary, canary}}};
+  body.event = EventRecord{"stopped", "user:dana", canary, canary, "", "", {{canary, canary}}};
   const Secret secrets[] = {Secret(canary), Secret("ab")};
-  EXPECT_EQ(sweep(body, secrets), 23U);
+  EXPECT_EQ(sweep(body, secrets), 15U);
   const auto payload = to_payload(body, {"7c1e0b9d2a44f310", 0, ""});
   EXPECT_EQ(payload.find(canary), std::string::npos) << payload;
-  EXPECT_EQ(body.principal, "agent:ci***");
+  EXPECT_EQ(body.client_name, "claude-code***");
   EXPECT_EQ(sweep(body, secrets), 0U);
+}
+
+TEST(Sweep, LeavesNamesThatStandInTheConfigInClear) {
+  auto body = test::full_receipt();
+  const Secret secrets[] = {Secret("orders"), Secret("agent:ci"), Secret("create_order")};
+  EXPECT_EQ(sweep(body, secrets), 1U);  // the scope
+  EXPECT_EQ(body.server_id, "orders");
+  EXPECT_EQ(body.principal, "agent:ci");
+  EXPECT_EQ(body.tool, "create_order");
+  EXPECT_EQ(body.scope_name, "***/customer-7");
+  body.definition.clear();  // then the tool is only what the client called it
+  EXPECT_EQ(sweep(body, secrets), 1U);
+}
+
+TEST(Sweep, TakesOutWhatLooksLikeASecret) {
+  auto body = test::full_receipt();
+  body.idempotency_key = "sp_0123456789abcdefghijABCDEFGHIJ0123456789abc";
+  body.arguments->redacted = {"/headers/Bearer abcdefghijkl", "/ghp_0123456789abcdefghijABCDEFGHIJ012345"};
+  EXPECT_EQ(sweep(body, {}), 2U);
+  EXPECT_EQ(body.idempotency_key, "***");
+  EXPECT_EQ(body.arguments->redacted[1], "***");
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ ReceiptBody vector_body() {
   out.effect = view;
   out.decision = DecisionRecord{Verdict::allow,      false, {{"reads", Verdict::allow}}, {}, digest_text("policy"),
                                 digest_text("trust")};
-  out.outcome = OutcomeRecord{Outcome::none, "read"};
+  out.outcome = OutcomeRecord{Outcome::applied, "answered"};
   out.times.received = 1'796'030'042'118;
   out.times.answered = 1'796'030'042'131;
   return out;

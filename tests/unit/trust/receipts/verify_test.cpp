@@ -255,9 +255,40 @@ TEST_F(Verification, GoesOnBehindWhatWasPruned) {
   pruned.pruned_prev = digest_text(log_.payloads[2]);
   const std::vector<std::string> rest(log_.lines.begin() + 3, log_.lines.end());
   const auto report = verify(rest, pruned);
-  EXPECT_TRUE(report.findings.empty()) << to_text(report);
+  EXPECT_EQ(kinds(report), std::vector{Kind::pruned}) << to_text(report);
+  EXPECT_TRUE(report.ok());
+  EXPECT_EQ(report.anchored, 6U);
   pruned.pruned_prev = digest_text("x");
   EXPECT_TRUE(holds(kinds(verify(rest, pruned)), Kind::wrong_prev));
+}
+
+TEST_F(Verification, ACheckpointBesideTheLogMustFitAndAnchorsNothing) {
+  auto beside = options();
+  beside.anchors = false;
+  EXPECT_EQ(kinds(verify(log_.lines, beside)), std::vector{Kind::tail_not_anchored});
+  const std::vector<std::string> shorter(log_.lines.begin(), log_.lines.end() - 1);
+  EXPECT_TRUE(holds(kinds(verify(shorter, beside)), Kind::shorter_than_checkpoint));
+}
+
+TEST_F(Verification, ReadsWhatWasPrunedFromItsReceipt) {
+  MerkleTree tree;
+  for (int i = 0; i < 3; ++i) tree.append_payload(log_.payloads[static_cast<std::size_t>(i)]);
+  auto body = small_receipt(ReceiptKind::log, 7);
+  body.event = EventRecord{
+      "pruned", "", "age", "", digest_text(log_.payloads[2]), "", {{"edge", to_hex(tree.edge_bytes())}, {"size", "3"}}};
+  const ChainPoint place{"7c1e0b9d2a44f310", 6, digest_text("x")};
+  const auto base = pruned_by(to_payload(body, place));
+  ASSERT_TRUE(base);
+  EXPECT_EQ(base->tree.root(), tree.root());
+  EXPECT_EQ(base->prev, digest_text(log_.payloads[2]));
+  for (const Pairs& details :
+       {Pairs{}, Pairs{{"edge", "00"}, {"size", "3"}}, Pairs{{"edge", to_hex(tree.edge_bytes())}, {"size", "4"}},
+        Pairs{{"edge", to_hex(tree.edge_bytes())}, {"size", "-3"}}}) {
+    body.event->details = details;
+    EXPECT_FALSE(pruned_by(to_payload(body, place)));
+  }
+  EXPECT_FALSE(pruned_by(log_.payloads[1]));
+  EXPECT_FALSE(pruned_by(R"({"action":"pruned")"));
 }
 
 TEST_F(Verification, BoundsItsFindings) {

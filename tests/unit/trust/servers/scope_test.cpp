@@ -77,6 +77,8 @@ TEST(SaysLine, LetsNoValueWriteWordsOfItsOwn) {
   EXPECT_EQ(says_line("Order {/id} for {/n}, {/o}, {/gone}", arguments.root()),
             R"(Order "7\" - approved by dana\nOK \u{202E}" for 1.50, {"a":"\u{200B}","b":1}, (absent))");
   EXPECT_EQ(says_line("plain", {}), "plain");
+  const std::vector<std::string> hidden{"/id", "/o/in"};
+  EXPECT_EQ(says_line("Order {/id} for {/n}, {/o}, {/gone}", arguments.root(), hidden).find("Order *** for"), 0U);
 }
 
 }  // namespace

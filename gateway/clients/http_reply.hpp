@@ -16,13 +16,18 @@ class HttpReply final : public Reply {
   // `takes_notes`: the client accepts an event stream; else notes are dropped.
   HttpReply(asio::any_io_executor loop, bool takes_notes) : notes_(std::move(loop)), takes_notes_(takes_notes) {}
 
+  // What is kept for a client that is away and may come back.
+  static constexpr std::size_t kAway = 256U << 10;
+
   void note(std::string message, bool droppable) override {
+    if (away_ && notes_.bytes() + message.size() > kAway) return;
     if (takes_notes_ && open()) notes_.note(std::move(message), droppable);
   }
   [[nodiscard]] bool open() const override { return (!left_ || resumable_) && !notes_.abandoned() && !finished_; }
   [[nodiscard]] bool takes_notes() const override { return takes_notes_ && open(); }
   void finish(Finished finished) override {
     if (notes_.abandoned()) return;  // with its promise: undelivered
+    if (away_ && finished.message.size() > kAway) return abandon();
     finished_ = std::move(finished);
     notes_.changed().notify();
   }
@@ -30,6 +35,7 @@ class HttpReply final : public Reply {
   void client_left() { left_ = true; }         // it ended its side; whether it still reads is not known
   void abandon() { notes_.abandon(); }         // the exchange is over
   void set_resumable() { resumable_ = true; }  // the client may come back for what it has missed
+  void set_away(bool away) { away_ = away; }
   [[nodiscard]] bool has_note() const { return !notes_.empty(); }
   [[nodiscard]] bool left() const { return left_; }
   [[nodiscard]] bool finished() const { return finished_.has_value(); }
@@ -43,6 +49,7 @@ class HttpReply final : public Reply {
   bool takes_notes_;
   bool left_ = false;
   bool resumable_ = false;
+  bool away_ = false;
 };
 
 }  // namespace sallyport::gateway

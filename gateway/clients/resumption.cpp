@@ -29,8 +29,19 @@ std::optional<EventId> parse_event_id(std::string_view text) {
   return id;
 }
 
-PostStream::PostStream(std::uint32_t number, std::shared_ptr<HttpReply> reply)
-    : number_(number), reply_(std::move(reply)), events_(kEvents, kBytes) {
+void Parking::park(std::weak_ptr<PostStream> stream) {
+  std::erase_if(parked_, [](const auto& each) {
+    const auto open = each.lock();
+    return !open || open->is_read() || open->given_up();
+  });
+  parked_.push_back(std::move(stream));
+  if (parked_.size() <= kMost) return;
+  if (const auto oldest = parked_.front().lock()) oldest->give_up();
+  parked_.pop_front();
+}
+
+PostStream::PostStream(std::uint32_t number, std::shared_ptr<HttpReply> reply, std::shared_ptr<Parking> parking)
+    : number_(number), reply_(std::move(reply)), events_(kEvents, kBytes), parking_(std::move(parking)) {
   reply_->set_resumable();
 }
 
@@ -50,6 +61,7 @@ bool PostStream::collect() {
 unsigned PostStream::begin_reading() {
   read_ = true;
   unread_since_.reset();
+  reply_->set_away(false);
   ++reader_;
   reply_->changed().notify();
   return reader_;
@@ -59,23 +71,34 @@ void PostStream::end_reading(unsigned reader) {
   if (!is_reader(reader)) return;
   read_ = false;
   unread_since_ = Deadline::Clock::now();
+  reply_->set_away(true);
+  if (events_.bytes() > HttpReply::kAway) return give_up();
+  parking_->park(weak_from_this());
+}
+
+void PostStream::give_up() {
+  given_up_ = true;
+  reply_->abandon();
+  events_ = EventRing(kEvents, kBytes);
+  delivery_ = Delivery();
 }
 
 bool PostStream::expired(Deadline::Clock::time_point now) const {
+  if (given_up_) return true;
   return !read_ && unread_since_ && (done_ || reply_->finished()) && now - *unread_since_ >= Resumption::kKeep;
 }
 
 std::shared_ptr<PostStream> Resumption::open(std::shared_ptr<HttpReply> reply) {
   if (posts_.size() >= kPosts) posts_.erase(posts_.begin());
   const std::uint32_t number = next_++;
-  auto stream = std::make_shared<PostStream>(number, std::move(reply));
+  auto stream = std::make_shared<PostStream>(number, std::move(reply), parking_);
   posts_.emplace(number, stream);
   return stream;
 }
 
 std::shared_ptr<PostStream> Resumption::find(std::uint32_t number) const {
   const auto found = posts_.find(number);
-  return found == posts_.end() ? nullptr : found->second;
+  return found == posts_.end() || found->second->given_up() ? nullptr : found->second;
 }
 
 void Resumption::sweep(Deadline::Clock::time_point now) {

@@ -1,11 +1,13 @@
 // Resumption: what of a session's event streams is kept so that its client can read them on from another connection
 // (2025-11-25): the answer to a POST with what came before it, and the notes of the session's own stream. On the loop.
 //
-// Event ids are `<stream>-<event>`; stream 0 is the session's own. Bounds: kPosts streams of POSTs, each with as much
-// as an EventRing holds; one that nobody reads is given up kKeep after its request ended.
+// Event ids are `<stream>-<event>`; stream 0 is the session's own. Bounds: kPosts streams of POSTs a session; of one
+// that nobody reads, HttpReply::kAway bytes of events and as many of the answer, until kKeep after its request ended;
+// and Parking::kMost of those in the whole gateway, the oldest of which are given up first.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,10 +27,22 @@ struct EventId {
 [[nodiscard]] std::string to_text(EventId id);
 [[nodiscard]] std::optional<EventId> parse_event_id(std::string_view text);
 
-// The event stream that answers one POST. Read by one connection at a time; the newest counts.
-class PostStream {
+class PostStream;
+
+// The streams of all sessions that nobody reads at present.
+class Parking {
  public:
-  PostStream(std::uint32_t number, std::shared_ptr<HttpReply> reply);
+  static constexpr std::size_t kMost = 256;
+  void park(std::weak_ptr<PostStream> stream);
+
+ private:
+  std::deque<std::weak_ptr<PostStream>> parked_;
+};
+
+// The event stream that answers one POST. Read by one connection at a time; the newest counts.
+class PostStream : public std::enable_shared_from_this<PostStream> {
+ public:
+  PostStream(std::uint32_t number, std::shared_ptr<HttpReply> reply, std::shared_ptr<Parking> parking);
   PostStream(const PostStream&) = delete;
   PostStream& operator=(const PostStream&) = delete;
   ~PostStream();  // whoever did not read it to the end never will
@@ -44,6 +58,9 @@ class PostStream {
   [[nodiscard]] unsigned begin_reading();  // ends whoever reads it now
   [[nodiscard]] bool is_reader(unsigned reader) const { return reader == reader_; }
   void end_reading(unsigned reader);
+  void give_up();
+  [[nodiscard]] bool is_read() const { return read_; }
+  [[nodiscard]] bool given_up() const { return given_up_; }
   [[nodiscard]] bool expired(Deadline::Clock::time_point now) const;
 
  private:
@@ -51,7 +68,9 @@ class PostStream {
   std::shared_ptr<HttpReply> reply_;
   EventRing events_;
   Delivery delivery_;
+  std::shared_ptr<Parking> parking_;
   bool done_ = false;
+  bool given_up_ = false;
   unsigned reader_ = 0;
   bool read_ = false;
   std::optional<Deadline::Clock::time_point> unread_since_;
@@ -62,6 +81,7 @@ class Resumption {
   static constexpr std::size_t kPosts = 16;
   static constexpr std::chrono::seconds kKeep{60};
 
+  explicit Resumption(std::shared_ptr<Parking> parking) : parking_(std::move(parking)) {}
   std::shared_ptr<PostStream> open(std::shared_ptr<HttpReply> reply);
   [[nodiscard]] std::shared_ptr<PostStream> find(std::uint32_t number) const;
   void close(std::uint32_t number) { posts_.erase(number); }
@@ -71,6 +91,7 @@ class Resumption {
   [[nodiscard]] EventRing& own() { return own_; }
 
  private:
+  std::shared_ptr<Parking> parking_;
   std::uint32_t next_ = 1;
   std::map<std::uint32_t, std::shared_ptr<PostStream>> posts_;  // by number: the oldest first
   EventRing own_{64, 64U << 10};

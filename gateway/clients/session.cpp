@@ -217,7 +217,7 @@ void Session::send(std::string message, bool droppable) {
 
 Resumption* Session::resumption() {
   if (token_.empty() || context_->protocol_version != mcp::kLegacyVersions.front()) return nullptr;
-  if (!resumption_) resumption_ = std::make_unique<Resumption>();
+  if (!resumption_) resumption_ = std::make_unique<Resumption>(services_->parking);
   return resumption_.get();
 }
 

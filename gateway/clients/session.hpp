@@ -31,6 +31,7 @@ struct SessionServices {
   Clock& clock;
   std::string version;  // of serverInfo
   std::function<Deadline::Clock::time_point()> now;
+  std::shared_ptr<Parking> parking = std::make_shared<Parking>();
   std::shared_ptr<const int> alive = std::make_shared<const int>(0);
 };
 

@@ -7,8 +7,6 @@
 namespace sallyport::gateway::relay {
 namespace {
 
-constexpr std::size_t kMost = 100'000;
-
 std::vector<std::string_view> literals_of(std::string_view uri_template) {
   std::vector<std::string_view> parts;
   std::size_t begin = 0;
@@ -61,34 +59,43 @@ bool fits_template(std::string_view uri_template, std::string_view uri) {
   return rest.ends_with(parts.back());
 }
 
-void Routes::make_room() {
-  if (prompts_.size() + resources_.size() + templates_.size() < kMost) return;
-  prompts_.clear();
-  resources_.clear();
-  templates_.clear();
+bool Routes::has_room(const std::string& server, Table table, std::string_view name) {
+  std::size_t& count = counts_[{server, table}];
+  if (name.size() > kLongest || count >= (table == Table::templates ? kTemplates : kMost)) return false;
+  ++count;
+  return true;
 }
 
 void Routes::add_prompt(const std::string& server, const std::string& name) {
-  make_room();
-  prompts_[exposed_name(server, name)].insert({server, name});
+  std::string exposed = exposed_name(server, name);
+  const auto known = prompts_.find(exposed);
+  if (known != prompts_.end() && known->second.contains({server, name})) return;
+  if (has_room(server, Table::prompts, name)) prompts_[std::move(exposed)].insert({server, name});
 }
 
 void Routes::add_resource(const std::string& server, const std::string& uri) {
-  make_room();
-  resources_[uri].insert(server);
+  const auto known = resources_.find(uri);
+  if (known != resources_.end() && known->second.contains(server)) return;
+  if (has_room(server, Table::resources, uri)) resources_[uri].insert(server);
 }
 
 void Routes::add_template(const std::string& server, const std::string& uri_template) {
-  make_room();
-  templates_[uri_template].insert(server);
+  const auto known = templates_.find(uri_template);
+  if (known != templates_.end() && known->second.contains(server)) return;
+  if (has_room(server, Table::templates, uri_template)) templates_[uri_template].insert(server);
 }
 
 void Routes::forget(const std::string& server, ListKind kind) {
-  if (kind == ListKind::prompts) erase_of(prompts_, [&](const Prompt& prompt) { return prompt.server == server; });
+  if (kind == ListKind::prompts) {
+    erase_of(prompts_, [&](const Prompt& prompt) { return prompt.server == server; });
+    counts_.erase({server, Table::prompts});
+  }
   if (kind != ListKind::resources) return;
   const auto same = [&](const std::string& other) { return other == server; };
   erase_of(resources_, same);
   erase_of(templates_, same);
+  counts_.erase({server, Table::resources});
+  counts_.erase({server, Table::templates});
 }
 
 Target Routes::prompt(std::string_view exposed) const {
@@ -99,6 +106,7 @@ Target Routes::prompt(std::string_view exposed) const {
 }
 
 Target Routes::resource(std::string_view uri) const {
+  if (uri.size() > kLongest) return {};
   if (const auto exact = resources_.find(uri); exact != resources_.end()) return one_of(exact->second, uri);
   if (const auto itself = templates_.find(uri); itself != templates_.end()) return one_of(itself->second, uri);
   std::set<std::string> best;

@@ -1,11 +1,13 @@
 // Routes: to which server a prompt or a resource of /mcp belongs. Names are looked up in tables that the servers' lists
-// fill, never split (design section 8). Plain values; bounded: beyond the bound the tables start anew.
+// fill, never split (design section 8). Plain values. Bounds: kLongest bytes a name or URI, kMost names and kTemplates
+// templates a server; what is beyond is not found here.
 #pragma once
 
 #include <map>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gateway/ports/inbound.hpp"
@@ -18,6 +20,10 @@ namespace sallyport::gateway::relay {
 
 class Routes {
  public:
+  static constexpr std::size_t kLongest = 2'048;
+  static constexpr std::size_t kMost = 10'000;
+  static constexpr std::size_t kTemplates = 500;
+
   void add_prompt(const std::string& server, const std::string& name);
   void add_resource(const std::string& server, const std::string& uri);
   void add_template(const std::string& server, const std::string& uri_template);
@@ -33,10 +39,12 @@ class Routes {
     std::string server, name;
     friend auto operator<=>(const Prompt&, const Prompt&) = default;
   };
-  void make_room();
+  enum class Table : unsigned char { prompts, resources, templates };
+  [[nodiscard]] bool has_room(const std::string& server, Table table, std::string_view name);
   std::map<std::string, std::set<Prompt>, std::less<>> prompts_;  // by exposed name
   std::map<std::string, std::set<std::string>, std::less<>> resources_;
   std::map<std::string, std::set<std::string>, std::less<>> templates_;
+  std::map<std::pair<std::string, Table>, std::size_t> counts_;
 };
 
 }  // namespace sallyport::gateway::relay

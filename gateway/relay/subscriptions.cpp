@@ -14,6 +14,20 @@ std::string uri_params(const std::string& uri) { return "{\"uri\":" + quote(uri)
 
 }  // namespace
 
+bool Subscriptions::has_room(const ClientContext& client, std::string_view uri) const {
+  const auto own = by_session_.find(client.session);
+  const auto share = per_principal_.find(client.principal.id);
+  return uri.size() <= kLongest && count_ < kAll && (own == by_session_.end() || own->second.size() < kMost) &&
+         (share == per_principal_.end() || share->second < kAll / 4);
+}
+
+void Subscriptions::counted(const ClientContext& client, bool more) {
+  std::size_t& share = per_principal_[client.principal.id];
+  count_ += more ? 1 : -1;
+  share += more ? 1 : -1;
+  if (share == 0) per_principal_.erase(client.principal.id);
+}
+
 void Subscriptions::attach(const One& one) {
   Feed& feed = feeds_[one.link.get()];
   if (feed.uris.empty()) one.link->hold(1);
@@ -45,9 +59,8 @@ asio::awaitable<ServerAnswer> Subscriptions::say(std::shared_ptr<ServerLink> lin
 
 asio::awaitable<Answer> Subscriptions::subscribe(Inbound inbound, std::string server, std::string uri) {
   const std::shared_ptr<const ClientContext> client = inbound.client;
-  const auto known = by_session_.find(client->session);
-  if (known != by_session_.end() && known->second.size() >= kMost) {
-    co_return Answer::fail(mcp::code::kRefused, "this session has as many subscriptions as it may have: end some first",
+  if (!has_room(*client, uri)) {
+    co_return Answer::fail(mcp::code::kRefused, "there are as many subscriptions as there may be: end some first",
                            R"({"code":"LIMIT_REACHED","outcome":"none","retry":"later"})");
   }
   auto link = co_await sources_.link(server, client, Deadline::after(kWait));
@@ -55,11 +68,16 @@ asio::awaitable<Answer> Subscriptions::subscribe(Inbound inbound, std::string se
   const ServerAnswer answer = co_await say(*link, "resources/subscribe", uri, inbound.cancel);
   if (auto error = error_of(answer)) co_return Answer{{}, std::move(error), {}};
   if (answer.kind != ServerAnswer::Kind::result) co_return unavailable(server, answer.detail);
+  if (inbound.cancel && inbound.cancel->reason()) {  // its session may have ended meanwhile
+    tasks_.spawn("unsubscribe " + server, leave(*link, uri));
+    co_return Answer::fail(mcp::code::kRefused, "the subscription was cancelled");
+  }
   std::vector<One>& own = by_session_[client->session];
   const auto same = [&](const One& one) { return one.server == server && one.uri == uri && one.link == *link; };
   if (std::ranges::none_of(own, same)) {
     own.push_back({std::move(server), std::move(uri), client, *link});
     attach(own.back());
+    counted(*client, true);
   }
   co_return Answer::of(mcp::splice_call_meta(answer.result, {}));
 }
@@ -73,6 +91,7 @@ asio::awaitable<Answer> Subscriptions::unsubscribe(Inbound inbound, std::string 
   const One one = std::move(*found);
   own->second.erase(found);
   if (own->second.empty()) by_session_.erase(own);
+  counted(*one.client, false);
   if (!detach(one)) co_return Answer::of("{}");
   const ServerAnswer answer = co_await say(one.link, "resources/unsubscribe", uri, inbound.cancel);
   if (auto error = error_of(answer)) co_return Answer{{}, std::move(error), {}};
@@ -88,6 +107,7 @@ void Subscriptions::session_ended(const std::string& session) {
   const auto own = by_session_.extract(session);
   if (!own) return;
   for (const One& one : own.mapped()) {
+    counted(*one.client, false);
     if (detach(one)) tasks_.spawn("unsubscribe " + one.server, leave(one.link, one.uri));
   }
 }
@@ -139,12 +159,6 @@ asio::awaitable<void> Subscriptions::renew(Subscriptions& self, std::string sess
   self.attach(*now);
   // It may have changed while nobody listened.
   self.tell_(session, kUpdated, uri_params(uri));
-}
-
-std::size_t Subscriptions::count() const {
-  std::size_t count = 0;
-  for (const auto& [session, all] : by_session_) count += all.size();
-  return count;
 }
 
 }  // namespace sallyport::gateway::relay

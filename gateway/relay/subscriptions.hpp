@@ -1,7 +1,7 @@
 // Subscriptions: which session wants to hear of which resource. Each session's own; the server is subscribed once per
 // link, which is held open meanwhile and subscribed anew after it was lost. On the loop.
 //
-// Bounds: kMost per session.
+// Bounds: kMost per session, kAll in all and a quarter of that for one principal, kLongest bytes a URI.
 #pragma once
 
 #include <functional>
@@ -19,6 +19,8 @@ namespace sallyport::gateway::relay {
 class Subscriptions {
  public:
   static constexpr std::size_t kMost = 256;
+  static constexpr std::size_t kAll = 20'000;
+  static constexpr std::size_t kLongest = 2'048;
   using Tell = std::function<void(const std::string& session, std::string_view method, std::string_view params_raw)>;
 
   // `sources` outlives this; `tell` reaches a session by its public id, if it is still there.
@@ -32,7 +34,7 @@ class Subscriptions {
   void on_updated(const LinkKey& from, std::string_view params_raw);
   // Subscribes anew where a link was lost; called by a timer.
   void sweep();
-  [[nodiscard]] std::size_t count() const;
+  [[nodiscard]] std::size_t count() const { return count_; }
 
  private:
   struct One {
@@ -43,6 +45,8 @@ class Subscriptions {
   struct Feed {  // what one link is subscribed to
     std::map<std::string, std::size_t> uris;
   };
+  [[nodiscard]] bool has_room(const ClientContext& client, std::string_view uri) const;
+  void counted(const ClientContext& client, bool more);
   void attach(const One& one);
   // True: nobody else of that link wants it, and the server should hear so.
   bool detach(const One& one);
@@ -55,6 +59,8 @@ class Subscriptions {
   Tell tell_;
   std::map<std::string, std::vector<One>, std::less<>> by_session_;
   std::map<const ServerLink*, Feed> feeds_;
+  std::map<std::string, std::size_t, std::less<>> per_principal_;
+  std::size_t count_ = 0;
   TaskGroup tasks_;  // last: they use the rest
 };
 

@@ -22,6 +22,9 @@ std::optional<std::int64_t> to_number(std::string_view token) {
   return number;
 }
 
+// What a server says of its own accord holds no key that is ours to set (design section 8).
+std::string without_own_keys(json::Value params) { return mcp::splice_call_meta(params, {}); }
+
 ServerAnswer to_answer(const mcp::Message& message) {
   ServerAnswer answer;
   answer.sent = true;
@@ -248,9 +251,9 @@ void Conversation::on_notification(const mcp::Message& message, Origin origin) {
   } else if (method == "notifications/resources/list_changed") {
     events_.on_list_changed(server_, ListKind::resources);
   } else if (method == "notifications/resources/updated" && message.params) {
-    events_.on_resource_updated(owner_, message.params.raw());
+    events_.on_resource_updated(owner_, without_own_keys(message.params));
   } else if (method == "notifications/elicitation/complete" && message.params) {
-    events_.on_elicitation_complete(owner_, message.params.raw());
+    events_.on_elicitation_complete(owner_, without_own_keys(message.params));
   } else if (method == "notifications/cancelled" && message.params.find("requestId")) {
     const auto question = questions_.find(std::string(message.params.find("requestId").raw()));
     if (question == questions_.end()) return;
@@ -264,10 +267,10 @@ void Conversation::on_log(const mcp::Message& message, Origin origin) {
   if (!message.params) return;
   const std::shared_ptr<Exchange> cause = cause_of(origin);
   if (!cause) {
-    events_.on_log(owner_, message.params.raw());
+    events_.on_log(owner_, without_own_keys(message.params));
   } else if (cause->log) {
     const auto log = cause->log;  // the call may end while it is told
-    log(message.params.raw());
+    log(without_own_keys(message.params));
   }
 }
 
@@ -283,7 +286,7 @@ void Conversation::on_progress(const mcp::Message& message) {
   if (exchange.last_progress && value <= *exchange.last_progress) return;
   exchange.last_progress = value;
   const auto report = exchange.progress;  // the call may end while it is told
-  report(message.params.raw());
+  report(without_own_keys(message.params));
 }
 
 void Conversation::overlong(std::string_view head, std::string_view tail) {

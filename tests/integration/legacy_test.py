@@ -223,6 +223,7 @@ class Told(Case):
             client.text(9, "log", {"levels": levels})
             got = [note["params"]["level"] for note in client.told("notifications/message", len(expected))]
             self.assertEqual(got, expected)
+        self.assertEqual(loud.notes[0]["params"]["_meta"], {"com.example/k": 1})  # ours come from nobody else
         seen = json.loads(loud.text(10, "seen"))
         self.assertIn(["logging/setLevel", "debug"], seen)
 

@@ -187,6 +187,33 @@ TEST_F(HttpResumeTest, NobodysStreamsAreGivenUpAtTheBoundAndAfterAWhile) {
   });
 }
 
+TEST_F(HttpResumeTest, OfClientsThatAreAwayOnlySoMuchIsKept) {
+  run([&]() -> asio::awaitable<void> {
+    HttpPeer peer = connect();
+    Form form{.session = co_await open_session(peer)};
+    const auto session = sessions_->find(form.session, *authenticator_->by_token("secret-a"), {});
+    const auto reply = std::make_shared<HttpReply>(loop_.executor(), true);
+    const auto stream = session->resumption()->open(reply);
+    stream->end_reading(stream->begin_reading());
+    int undelivered = 0;
+    Finished finished;
+    finished.message = std::string(HttpReply::kAway + 1, 'x');
+    const auto alive = std::make_shared<const int>(0);
+    finished.delivery = Delivery([&](bool taken) { undelivered += taken ? 0 : 1; }, alive);
+    reply->finish(std::move(finished));
+    EXPECT_EQ(undelivered, 1);
+    // The oldest of all that are away make room.
+    std::vector<std::shared_ptr<PostStream>> away;
+    const auto shared = std::make_shared<Parking>();
+    for (std::size_t i = 0; i <= Parking::kMost; ++i) {
+      away.push_back(std::make_shared<PostStream>(1, std::make_shared<HttpReply>(loop_.executor(), true), shared));
+      away.back()->end_reading(away.back()->begin_reading());
+    }
+    EXPECT_TRUE(away[0]->given_up());
+    EXPECT_FALSE(away[1]->given_up());
+  });
+}
+
 // Wherever the client cuts the answer, it gets the same whole.
 TEST_F(HttpResumeTest, CutAnywhereTheEventsAreTheSame) {
   http_options_.keep_alive = Millis(50);

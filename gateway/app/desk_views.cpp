@@ -84,6 +84,7 @@ std::string explanation_json(const calls::Call& call) {
     for (const policy::RuleLine& line : explanation.rules) {
       bj::object entry{
           {"id", line.id}, {"kind", to_string(line.kind)}, {"matched", line.matched}, {"words", visible(line.words)}};
+      if (!line.at.empty()) entry["at"] = line.at;
       if (line.matched) entry["verdict"] = to_string(line.verdict);
       if (line.has_pointer) entry["pointer"] = line.pointer;
       rules.emplace_back(std::move(entry));
@@ -94,6 +95,8 @@ std::string explanation_json(const calls::Call& call) {
     out["notes"] = std::move(notes);
     out["server"] = judged.tool->ref.server;
     out["tool"] = visible(judged.tool->ref.tool);
+    out["principal"] = visible(call.request.client->principal.id);
+    out["policy"] = judged.snapshot->policy_digest;
     out["state"] = word(judged.tool->state);
     out["effect"] = effect_json(judged.effect);
     out["scope"] = visible(judged.scope.name());

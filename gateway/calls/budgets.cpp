@@ -28,24 +28,42 @@ std::string refusal_words(const BudgetUse& use, const policy::BudgetRefusal& ref
 
 }  // namespace
 
+// A request counts whatever it is refused for. One that means no tool counts where no tool is asked about: in budgets
+// of runs and clients that name nothing.
 void find_budgets(Call& call, const Context&) {
   Judgement& judged = call.judged;
-  const bool other = judged.tool && judged.tool->method != Method::tools_call;
-  if (!judged.tool || (!judged.tool->input && !other) || judged.snapshot->policy->budgets.empty()) return;
-  if (call.request.arguments && call.request.arguments.ambiguity()) return;
-  const CallFacts facts = facts_of(call);
-  for (const policy::BudgetRule* rule : policy::budgets_for(*judged.snapshot->policy, facts)) {
-    if (other && !rule->match) continue;  // only tool calls are requests of their own accord
+  const policy::Policy& policy = *judged.snapshot->policy;
+  if (policy.budgets.empty()) return;
+  const Method method = judged.tool ? judged.tool->method : call.request.method;
+  const bool other = method != Method::tools_call;  // only tool calls are requests of their own accord
+  const bool readable =
+      judged.tool && (judged.tool->input || other) && !(call.request.arguments && call.request.arguments.ambiguity());
+  CallFacts facts;
+  if (judged.tool) {
+    facts = facts_of(call);
+    if (!readable) {
+      facts.arguments = {};
+      facts.effect = judged.tool->effect.effective;
+    }
+  } else {
+    facts.principal = &call.request.client->principal;
+    facts.method = method;
+  }
+  for (const policy::BudgetRule* rule : policy::budgets_for(policy, facts, readable)) {
+    const auto per = rule->budget.per;
+    const bool of_caller = per == policy::Budget::Per::run || per == policy::Budget::Per::principal;
+    if (!judged.tool && (rule->match || !of_caller)) continue;
+    if (other && !rule->match) continue;
     BudgetUse use{rule, policy::budget_key(rule->budget, facts, call.row.run), {}};
-    if (rule->budget.sum) {
+    if (rule->budget.sum && readable) {
       auto amount = policy::budget_amount(rule->budget, facts.arguments, facts.input_schema);
-      if (!amount) {
+      if (amount) {
+        use.amount = *amount;
+      } else {
         refuse(judged, ReasonCode::budget_exhausted,
                fmt::format("The budget `{}` cannot count this call: {}.", rule->budget.id, amount.error().message),
                rule->budget.id);
-        continue;
       }
-      use.amount = *amount;
     }
     judged.budgets.push_back(std::move(use));
   }

@@ -123,6 +123,7 @@ class Calls final : private Context {
   // wants.cpp: evidence and hooks
   asio::awaitable<std::vector<policy::EvidenceFound>> find_evidence(FlightPtr flight);
   asio::awaitable<std::vector<policy::HookAnswer>> ask_hooks(FlightPtr flight);
+  asio::awaitable<void> deny_repeat(FlightPtr flight);
   [[nodiscard]] bool write_open(const trust::Scope& scope, std::string_view but_operation) const;
   [[nodiscard]] std::vector<std::string> evidence_rules(const Call& call) const;
   static Status keep_evidence(Tx& tx, const Call& call, const std::vector<std::string>& rules,

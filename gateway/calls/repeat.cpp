@@ -99,6 +99,8 @@ asio::awaitable<Calls::Repeat> Calls::find_repeat(FlightPtr flight) {
            fmt::format("The idempotency key belongs to operation {} with other arguments.", same->id));
     co_return repeat;
   }
+  co_await deny_repeat(flight);
+  if (call.judged.refused()) co_return repeat;
   if (const auto flying = flights_.find(same->id); flying != flights_.end()) {
     const FlightPtr other = flying->second;
     if (!other->cancel.reason()) {

@@ -16,6 +16,8 @@ namespace bj = boost::json;
 
 namespace {
 
+constexpr auto kAllHooks = std::chrono::seconds(60);  // of one call, together
+
 std::string setting_of(std::string_view rule, std::string_view principal) {
   return fmt::format("evidence/{}/{}", quote(rule), quote(principal));
 }
@@ -23,6 +25,7 @@ std::string setting_of(std::string_view rule, std::string_view principal) {
 // What was kept when an evidence tool gave the wanted result.
 struct KeptEvidence {
   std::string receipt, server, tool, definition, scope;
+  std::string wanted;  // the condition that its result fulfilled
   std::uint64_t revision = 0;
 };
 
@@ -36,8 +39,13 @@ std::optional<KeptEvidence> parse(const std::string& text) {
   };
   const auto* revision = root.as_object().if_contains("revision");
   if (revision == nullptr || !revision->is_int64()) return std::nullopt;
-  return KeptEvidence{member("receipt"),    member("server"), member("tool"),
-                      member("definition"), member("scope"),  static_cast<std::uint64_t>(revision->as_int64())};
+  return KeptEvidence{member("receipt"),
+                      member("server"),
+                      member("tool"),
+                      member("definition"),
+                      member("scope"),
+                      member("wanted"),
+                      static_cast<std::uint64_t>(revision->as_int64())};
 }
 
 }  // namespace
@@ -121,7 +129,10 @@ asio::awaitable<std::vector<policy::EvidenceFound>> Calls::find_evidence(FlightP
         const auto it = server->second.tools.find(evidence->tool);
         tool = it == server->second.tools.end() ? nullptr : it->second.get();
       }
-      if (tool == nullptr || tool->state != ToolState::pinned || tool->digest != evidence->definition) {
+      const policy::Rule* rule = call.judged.snapshot->policy->rule(wanted.rule);
+      if (rule == nullptr || !rule->evidence || rule->evidence->text != evidence->wanted) {
+        entry.words = "the rule wants another result now";
+      } else if (tool == nullptr || tool->state != ToolState::pinned || tool->digest != evidence->definition) {
         entry.words = "the tool that gave it is another now";
       } else if (revisions[i] != evidence->revision) {
         entry.words = fmt::format("it is older than the scope's revision {}", revisions[i]);
@@ -145,10 +156,11 @@ asio::awaitable<std::vector<policy::HookAnswer>> Calls::ask_hooks(FlightPtr flig
   const CallFacts facts = facts_of(call);
   if (!hooks_) hooks_ = std::make_unique<HttpClient>(loop_);
   std::vector<policy::HookAnswer> answers;
+  const Deadline all = Deadline::after(kAllHooks);
   for (const HookWanted& hook : wanted) {
     policy::HookAnswer answer;
     answer.rule = hook.rule;
-    const Deadline deadline = Deadline::after(hook.timeout);
+    const Deadline deadline = earlier(all, Deadline::after(hook.timeout));
     HttpClientRequest request;
     request.headers.add("Content-Type", "application/json");
     request.headers.add("Accept", "application/json");
@@ -180,6 +192,23 @@ asio::awaitable<std::vector<policy::HookAnswer>> Calls::ask_hooks(FlightPtr flig
   co_return answers;
 }
 
+// A repeat is told nothing that a hook denies now: denials are weighed before a replay, asks and evidence are not.
+asio::awaitable<void> Calls::deny_repeat(FlightPtr flight) {
+  Call& call = flight->call;
+  if (call.judged.weighed.hooks.empty()) co_return;
+  const std::vector<policy::HookAnswer> answers = co_await ask_hooks(flight);
+  policy::Weighed hooks_alone;
+  hooks_alone.hooks = call.judged.weighed.hooks;
+  for (const MatchedRule& rule : call.judged.weighed.rules) {
+    if (rule.kind == RuleKind::hook) hooks_alone.rules.push_back(rule);
+  }
+  const Decision decision = policy::conclude(*call.judged.snapshot->policy, hooks_alone, {}, answers);
+  for (const Reason& reason : decision.reasons) {
+    if (reason.rule.empty()) continue;  // of the default: it is no denial of a hook
+    refuse(call.judged, reason.code, reason.message, reason.rule);
+  }
+}
+
 // Rules of the policy in force for which this call's result could be evidence.
 std::vector<std::string> Calls::evidence_rules(const Call& call) const {
   std::vector<std::string> rules;
@@ -201,7 +230,8 @@ Status Calls::keep_evidence(Tx& tx, const Call& call, const std::vector<std::str
                           {"revision", *call.evidence_revision},
                           {"scope", call.row.scope},
                           {"server", call.row.server},
-                          {"tool", call.row.tool}};
+                          {"tool", call.row.tool},
+                          {"wanted", call.judged.snapshot->policy->rule(rule)->evidence->text}};
     if (auto put = tx.put_setting(setting_of(rule, call.row.principal), json::canonical(bj::value(kept))); !put)
       return put;
   }

@@ -98,6 +98,8 @@ std::string render_explanation(std::string_view json) {
   const auto root = parse_object(json);
   if (!root) return std::string(json) + "\n";
   std::string out = "verdict: " + text(*root, "verdict") + "\n";
+  if (const std::string who = text(*root, "principal"); !who.empty())
+    out += fmt::format("call: {}/{}, by {}\n", text(*root, "server"), text(*root, "tool"), who);
   if (const std::string effect = effect_text(child(*root, "effect")); !effect.empty())
     out += "effect: " + effect + "\n";
   if (const std::string state = text(*root, "state"); !state.empty()) out += "definition: " + state + "\n";
@@ -112,12 +114,15 @@ std::string render_explanation(std::string_view json) {
       const auto* one = value.if_object();
       if (one == nullptr || flag(*one, "matched") != matched) continue;
       const std::string pointer = text(*one, "pointer");
-      lines += fmt::format("  {} ({}): {}{}\n", text(*one, "id"), text(*one, "kind"), text(*one, "words"),
-                           pointer.empty() ? "" : " [" + pointer + "]");
+      const std::string words = text(*one, "words");
+      const std::string at = text(*one, "at");
+      lines += fmt::format("  {} ({}{}): {}{}\n", text(*one, "id"), text(*one, "kind"), at.empty() ? "" : ", " + at,
+                           words, pointer.empty() || words.contains(pointer) ? "" : " [" + pointer + "]");
     }
     if (!lines.empty()) out += (matched ? "matched:\n" : "did not match:\n") + lines;
   }
   for (const bj::value& note : list(*root, "notes")) out += "note: " + shown(note) + "\n";
+  if (const std::string policy = text(*root, "policy"); !policy.empty()) out += "policy: " + policy + "\n";
   return out;
 }
 

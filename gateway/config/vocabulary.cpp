@@ -42,7 +42,7 @@ VocabularyOwner::VocabularyOwner(const Settings& settings, const trust::TrustFil
     // The person that the first start makes.
     const unsigned all = static_cast<unsigned>(Role::approver) | static_cast<unsigned>(Role::operator_) |
                          static_cast<unsigned>(Role::auditor) | static_cast<unsigned>(Role::watcher);
-    vocabulary_.people.push_back({.id = "owner", .roles = all});
+    vocabulary_.people.push_back({.id = "owner", .roles = all, .groups = {"owners"}});
   }
   vocabulary_.variables.insert(settings.vars.begin(), settings.vars.end());
 }

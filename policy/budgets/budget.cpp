@@ -127,17 +127,18 @@ std::string_view to_string(Budget::Per per) {
 }
 
 std::string budget_key(const Budget& budget, const CallFacts& facts, std::string_view run) {
+  const std::string own = percent_encode(budget.id) + "/" + std::string(to_string(budget.per)) + "/";
   switch (budget.per) {
     case Budget::Per::run:
-      return percent_encode(run);
+      return own + percent_encode(run);
     case Budget::Per::principal:
-      return facts.principal == nullptr ? "" : percent_encode(facts.principal->id);
+      return own + (facts.principal == nullptr ? "" : percent_encode(facts.principal->id));
     case Budget::Per::server:
-      return percent_encode(facts.server);
+      return own + percent_encode(facts.server);
     case Budget::Per::tool:
-      return percent_encode(facts.server) + "/" + percent_encode(facts.tool.empty() ? facts.uri : facts.tool);
+      return own + percent_encode(facts.server) + "/" + percent_encode(facts.tool.empty() ? facts.uri : facts.tool);
   }
-  return "";
+  return own;
 }
 
 Result<Decimal> budget_amount(const Budget& budget, json::Value arguments, json::Value input_schema) {

@@ -43,7 +43,8 @@ struct Budget {
 
 [[nodiscard]] std::string_view to_string(Budget::Per per);
 
-// The counter's key for a call: `run` is the id of the run. Parts are joined so that they cannot be confused.
+// The counter's key for a call: `run` is the id of the run. Parts are joined so that they cannot be confused; each
+// budget has counters of its own.
 [[nodiscard]] std::string budget_key(const Budget& budget, const CallFacts& facts, std::string_view run);
 
 struct Charge {

@@ -170,11 +170,13 @@ bool hidden(const Policy& policy, const CallFacts& facts) {
   return false;
 }
 
-std::vector<const BudgetRule*> budgets_for(const Policy& policy, const CallFacts& facts) {
+std::vector<const BudgetRule*> budgets_for(const Policy& policy, const CallFacts& facts, bool arguments_readable) {
   std::vector<const BudgetRule*> out;
   Work work;
   for (const BudgetRule& rule : policy.budgets) {
-    if (!rule.match || matches(*rule.match, facts, work)) out.push_back(&rule);
+    const bool counts =
+        !rule.match || (arguments_readable ? matches(*rule.match, facts, work) : match_names(*rule.match, facts));
+    if (counts) out.push_back(&rule);
   }
   return out;
 }

@@ -55,7 +55,9 @@ struct HookAnswer {
 [[nodiscard]] bool hidden(const Policy& policy, const CallFacts& facts);
 
 // The budgets that count this call. Theirs is a tightening place: what cannot be judged is counted.
-[[nodiscard]] std::vector<const BudgetRule*> budgets_for(const Policy& policy, const CallFacts& facts);
+// `arguments_readable` false: no condition on arguments can be judged.
+[[nodiscard]] std::vector<const BudgetRule*> budgets_for(const Policy& policy, const CallFacts& facts,
+                                                         bool arguments_readable = true);
 
 // Whether the result of an evidence tool is what the rule wants.
 [[nodiscard]] bool evidence_fulfils(const Policy& policy, std::string_view rule, json::Value result,

@@ -33,6 +33,46 @@ std::string with_names(const Rule& rule, std::string words) {
   return words;
 }
 
+std::string names_of(const NameTest& names) {
+  std::vector<std::string> all = names.exact;
+  for (const std::string& prefix : names.prefixes) all.push_back(prefix + "*");
+  return joined(all);
+}
+
+// What the match names, in the words of the file: by that the rule speaks of the call.
+std::string match_words(const Match& match) {
+  std::string out;
+  const auto add = [&](std::string_view what, const std::string& names) {
+    out += (out.empty() ? "" : ", ") + std::string(what) + (names.empty() ? "" : " " + names);
+  };
+  if (!match.servers.empty()) add("server", joined(match.servers));
+  if (match.tools) add("tool", names_of(*match.tools));
+  if (match.uris) add("uri", names_of(*match.uris));
+  if (match.principals) add("principal", names_of(*match.principals));
+  if (!match.groups.empty()) add("group", joined(match.groups));
+  std::vector<std::string> words;
+  for (const EffectCategory effect : match.effects) words.emplace_back(to_string(effect));
+  if (!words.empty()) add("effect", joined(words));
+  if (match.destructive) add(*match.destructive ? "destructive" : "not destructive", {});
+  if (!match.labels.empty()) add("label", joined(match.labels));
+  if (match.pinned) add(*match.pinned ? "accepted definitions" : "definitions that are not accepted", {});
+  words.clear();
+  if (match.arguments) {
+    for (const auto& entry : match.arguments->entries()) words.push_back(entry.name + (entry.optional ? "?" : ""));
+    add("arguments", joined(words));
+  }
+  if (match.paths) add("paths", {});
+  if (match.any_argument) add("any argument", {});
+  return out.empty() ? "every call" : out;
+}
+
+std::string place_of(const Rule& rule) {
+  if (rule.position.line == 0) return {};
+  const std::size_t slash = rule.file.rfind('/');
+  const std::string name = rule.file.substr(slash == std::string::npos ? 0 : slash + 1);
+  return (name.empty() ? "line " : visible(name) + ":") + std::to_string(rule.position.line);
+}
+
 std::string matched_words(const Rule& rule, const Judged& judged) {
   switch (rule.kind) {
     case RuleKind::ask:
@@ -57,11 +97,15 @@ Explanation explain(const Policy& policy, const CallFacts& facts) {
     Judged judged = judge_rule(rule, judging, true);
     RuleLine line{.id = rule.id,
                   .kind = rule.kind,
+                  .at = {},
                   .matched = judged.matched,
                   .verdict = judged.verdict,
                   .words = {},
                   .pointer = {},
                   .has_pointer = false};
+    line.at = place_of(rule);
+    constexpr std::string_view kMatches = "matches";
+    if (judged.matched) judged.words.insert(kMatches.size(), " (" + match_words(rule.match) + ")");
     line.words = judged.matched ? matched_words(rule, judged) : with_names(rule, std::move(judged.words));
     line.has_pointer = !judged.pointer.empty();
     line.pointer = std::move(judged.pointer);
@@ -93,7 +137,8 @@ std::string to_text(const Explanation& explanation) {
     std::string lines;
     for (const RuleLine& line : explanation.rules) {
       if (line.matched != matched) continue;
-      lines += "  " + visible(line.id) + " (" + std::string(to_string(line.kind)) + "): " + line.words + "\n";
+      lines += "  " + visible(line.id) + " (" + std::string(to_string(line.kind)) +
+               (line.at.empty() ? "" : ", " + line.at) + "): " + line.words + "\n";
     }
     if (!lines.empty()) out += std::string(title) + "\n" + lines;
   };

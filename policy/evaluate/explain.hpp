@@ -11,6 +11,7 @@ namespace sallyport::policy {
 struct RuleLine {
   std::string id;
   RuleKind kind;
+  std::string at;  // where it stands: `policy.jsonc:13`; empty: not known
   bool matched = false;
   Verdict verdict = Verdict::allow;  // of a matched one
   std::string words;                 // matched: by what; else: the first thing that did not match

@@ -1,6 +1,7 @@
 #include "policy/evaluate/load.hpp"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 
@@ -15,44 +16,92 @@ Fault fault_at(Fault::Level level, const Rule& rule, std::string message) {
 
 bool unconditional(const Rule& deny) { return deny.kind == RuleKind::deny && deny.unless.empty(); }
 
-// Denies that could cover a rule, found by server and, where one is named, tool.
+// What a rule says of one thing, as keys: a deny that covers it must stand under one of them.
+std::vector<std::string> keys_of_names(std::string_view kind, const NameTest& names) {
+  std::vector<std::string> out;
+  const auto add = [&](std::string_view how, std::string_view name) {
+    out.push_back(std::string(kind) + std::string(how) + std::string(name));
+  };
+  for (const std::string& name : names.exact) add("=", name);
+  for (const std::string& prefix : names.prefixes) add("*", prefix);
+  return out;
+}
+
+// Under which keys a deny that speaks of this name could stand: the name itself, and everything that it begins with.
+std::vector<std::string> keys_above(std::string_view kind, const NameTest& names) {
+  const bool exact = !names.exact.empty();
+  const std::string& name = exact ? names.exact.front() : names.prefixes.front();
+  std::vector<std::string> out;
+  if (exact) out.push_back(std::string(kind) + "=" + name);
+  for (std::size_t length = 0; length <= name.size(); ++length)
+    out.push_back(std::string(kind) + "*" + name.substr(0, length));
+  return out;
+}
+
+std::vector<std::string> keys_of_list(std::string_view kind, const std::vector<std::string>& list) {
+  std::vector<std::string> out;
+  for (const std::string& item : list) out.push_back(std::string(kind) + "=" + item);
+  return out;
+}
+
+// Denies that could cover a rule, found by one of the things that they name: what covers must name at least as much.
 class Denies {
  public:
-  explicit Denies(const Policy& policy) : policy_(policy) {
+  explicit Denies(const Policy& policy) {
     for (const Rule& rule : policy.rules) {
-      if (!unconditional(rule) || (rule.match.tools && rule.match.tools->prefixes.empty())) continue;
-      if (rule.match.servers.empty()) any_.push_back(&rule);
-      for (const std::string& server : rule.match.servers) by_server_[server].push_back(&rule);
+      if (!unconditional(rule)) continue;
+      for (std::string& key : keys(rule.match)) by_key_[std::move(key)].push_back(&rule);
     }
   }
 
-  [[nodiscard]] const Rule* covering(const Rule& rule) const {
-    const std::string server = rule.match.servers.empty() ? std::string() : rule.match.servers.front();
-    if (rule.match.tools && !rule.match.tools->exact.empty()) {
-      for (const std::uint32_t index : policy_.index.candidates(server, rule.match.tools->exact.front())) {
-        const Rule& deny = policy_.rules[index];
-        if (unconditional(deny) && covers(deny.match, rule.match)) return &deny;
-      }
-      return nullptr;
-    }
-    const auto search = [&](const std::vector<const Rule*>& list) -> const Rule* {
-      const auto found = std::ranges::find_if(list, [&](const Rule* deny) { return covers(deny->match, rule.match); });
-      return found == list.end() ? nullptr : *found;
+  // False: so many rules might cover each other that not all could be looked at.
+  [[nodiscard]] bool complete() const { return left_ > 0; }
+
+  [[nodiscard]] const Rule* covering(const Rule& rule) {
+    const Match& match = rule.match;
+    std::vector<std::string> wanted{"any"};
+    const auto want = [&](std::vector<std::string> more) {
+      wanted.insert(wanted.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
     };
-    if (const Rule* found = search(any_)) return found;
-    const auto list = by_server_.find(server);
-    return list == by_server_.end() ? nullptr : search(list->second);
+    if (match.has_conditions()) wanted.push_back("c" + match.conditions_text);
+    if (match.tools) want(keys_above("t", *match.tools));
+    if (match.principals) want(keys_above("p", *match.principals));
+    if (match.uris) want(keys_above("u", *match.uris));
+    if (!match.labels.empty()) wanted.push_back("l=" + match.labels.front());
+    if (!match.groups.empty()) wanted.push_back("g=" + match.groups.front());
+    if (!match.servers.empty()) wanted.push_back("s=" + match.servers.front());
+    for (const std::string& key : wanted) {
+      const auto list = by_key_.find(key);
+      if (list == by_key_.end()) continue;
+      for (const Rule* deny : list->second) {
+        if (left_ == 0) return nullptr;
+        --left_;
+        if (covers(deny->match, match)) return deny;
+      }
+    }
+    return nullptr;
   }
 
  private:
-  const Policy& policy_;
-  std::vector<const Rule*> any_;
-  std::unordered_map<std::string, std::vector<const Rule*>> by_server_;
+  // The most telling of the things that it names.
+  static std::vector<std::string> keys(const Match& match) {
+    if (match.has_conditions()) return {"c" + match.conditions_text};
+    if (match.tools) return keys_of_names("t", *match.tools);
+    if (match.principals) return keys_of_names("p", *match.principals);
+    if (match.uris) return keys_of_names("u", *match.uris);
+    if (!match.labels.empty()) return keys_of_list("l", match.labels);
+    if (!match.groups.empty()) return keys_of_list("g", match.groups);
+    if (!match.servers.empty()) return keys_of_list("s", match.servers);
+    return {"any"};
+  }
+
+  std::unordered_map<std::string, std::vector<const Rule*>> by_key_;
+  std::uint64_t left_ = 5'000'000;  // comparisons: where many denies name the same thing
 };
 
 // Rules that can never matter whatever is called.
 void find_idle(const Policy& policy, Fault::Level level, Faults& faults) {
-  const Denies denies(policy);
+  Denies denies(policy);
   for (const Rule& rule : policy.rules) {
     const auto idle = [&](std::string words) {
       faults.push_back(fault_at(level, rule, "rule `" + visible(rule.id) + "` can never matter: " + words));
@@ -62,6 +111,13 @@ void find_idle(const Policy& policy, Fault::Level level, Faults& faults) {
       idle("its `unless` takes back all that it says");
     if (rule.kind == RuleKind::deny) continue;
     if (const Rule* deny = denies.covering(rule)) idle("the deny `" + visible(deny->id) + "` covers all of it");
+  }
+  if (!denies.complete()) {
+    faults.push_back(Fault{Fault::Level::note,
+                           {},
+                           {},
+                           {},
+                           "so many denies name the same things that not every rule was compared with all of them"});
   }
 }
 
@@ -111,6 +167,27 @@ void add_test_faults(const Policy& policy, const std::vector<TestResult>& result
   }
 }
 
+// What opens something without that a test shows what: an error where the policy says so.
+void find_untested(const Policy& policy, const Vocabulary& vocabulary, const std::vector<TestResult>& results,
+                   LoadedPolicy& out) {
+  std::set<std::string> reached;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (policy.tests[i].verdict == Verdict::allow) reached.insert(results[i].touched.begin(), results[i].touched.end());
+  }
+  for (const Rule& rule : policy.rules) {
+    const bool opens = rule.kind == RuleKind::allow || !rule.allow_if.empty();
+    const bool known = std::ranges::all_of(rule.match.servers, [&](const std::string& id) {
+      const VocabularyServer* server = vocabulary.server(id);
+      return server != nullptr && server->accepted;
+    });
+    if (!opens || !known || reached.contains(rule.id)) continue;
+    out.faults.push_back(fault_at(
+        Fault::Level::error, rule,
+        "no test reaches `" + visible(rule.id) + "` with the verdict allow, and `testedAllows` wants one: write it"));
+    out.tests_ok = false;
+  }
+}
+
 }  // namespace
 
 LoadedPolicy load(std::span<const Source> sources, const Vocabulary& vocabulary, const LoadOptions& options) {
@@ -123,7 +200,9 @@ LoadedPolicy load(std::span<const Source> sources, const Vocabulary& vocabulary,
     find_idle(policy, options.idle_is_error ? Fault::Level::error : Fault::Level::warning, out.faults);
     self_test(policy, vocabulary, out.faults);
     const bool good = !has_errors(out.faults);
-    add_test_faults(policy, run_tests(policy, vocabulary), out);
+    const std::vector<TestResult> results = run_tests(policy, vocabulary);
+    add_test_faults(policy, results, out);
+    if (policy.tested_allows) find_untested(policy, vocabulary, results, out);
     if (good) out.policy = std::make_shared<const Policy>(std::move(*parsed.policy));
   }
   sort_faults(out.faults);

@@ -70,14 +70,14 @@ void Reader::check_servers(const Match& match, json::Value source) {
 void Reader::check_tool_names(const Match& match, json::Value source) {
   if (!match.tools) return;
   const bool prompts = speaks(match, Method::prompts_get) || speaks(match, Method::completion_complete);
-  std::vector<std::string> known;
+  std::vector<std::string_view> known;
   bool all_known = true;
   for (const VocabularyServer& server : vocabulary_.servers) {
     const bool named = match.servers.empty() || std::ranges::find(match.servers, server.id) != match.servers.end();
     if (!named) continue;
     if (!server.accepted || (prompts && server.prompts.empty())) all_known = false;
     if (speaks(match, Method::tools_call)) {
-      for (const VocabularyTool& tool : server.tools) known.push_back(tool.name);
+      for (const VocabularyTool& tool : server.tools) known.emplace_back(tool.name);
     }
     if (prompts) known.insert(known.end(), server.prompts.begin(), server.prompts.end());
   }
@@ -85,23 +85,22 @@ void Reader::check_tool_names(const Match& match, json::Value source) {
   const json::Value list = source.find("tool");
   for (const std::string& name : match.tools->exact) {
     if (std::ranges::find(known, name) != known.end()) continue;
-    unknown(place_of(list, name), "tool", name, known,
+    unknown(place_of(list, name), "tool", name, std::vector<std::string>(known.begin(), known.end()),
             match.servers.size() == 1 ? "server `" + visible(match.servers[0]) +
                                             "` has no accepted tool of that name; names are case-sensitive"
                                       : "no accepted tool has that name; names are case-sensitive");
   }
   for (const std::string& prefix : match.tools->prefixes) {
-    if (std::ranges::any_of(known, [&](const std::string& name) { return name.starts_with(prefix); })) continue;
+    if (std::ranges::any_of(known, [&](std::string_view name) { return name.starts_with(prefix); })) continue;
     idle(place_of(list, prefix + "*"), "no accepted tool begins with `" + visible(prefix) + "`: this can never matter");
   }
 }
 
 void Reader::check_principals(const Match& match, json::Value source) {
   if (match.principals) {
-    const std::vector<std::string> known = names_of(vocabulary_.principals, &Principal::id);
     for (const std::string& id : match.principals->exact) {
       if (vocabulary_.knows_principal(id)) continue;
-      unknown(place_of(source.find("principal"), id), "principal", id, known,
+      unknown(place_of(source.find("principal"), id), "principal", id, names_of(vocabulary_.principals, &Principal::id),
               "add it to `clients` of the config, or take it out");
     }
   }

@@ -75,6 +75,9 @@ void Builder::read_terms(const Source& source) {
     if (has_default_) faults.error(value, "`default` is said in another file too: keep one");
     has_default_ = true;
   }
+  if (const json::Value value = source.root.find("testedAllows")) {
+    policy_.tested_allows = reader.boolean(value, "`testedAllows`").value_or(false) || policy_.tested_allows;
+  }
   if (const json::Value value = source.root.find("approval")) {
     if (const auto terms = reader.approval(value, ApprovalTerms{})) policy_.approval = *terms;
     if (has_approval_) faults.error(value, "`approval` is said in another file too: keep one");
@@ -114,7 +117,8 @@ void Builder::read_rest(const Source& source) {
     return;
   }
   Reader reader(vocabulary_, faults, source.file, idle_is_error_);
-  reader.only(root, {"$schema", "default", "approval", "rules", "budgets", "redact", "tests"}, "a policy");
+  reader.only(root, {"$schema", "default", "approval", "rules", "budgets", "redact", "tests", "testedAllows"},
+              "a policy");
   each(faults, root.find("rules"), "rules", kMaxRules, [&](json::Value value, std::size_t) {
     auto rule = reader.rule(value, policy_.approval);
     if (!rule) return;

@@ -97,7 +97,8 @@ struct Policy {
   std::vector<std::string> redact;  // pointers
   std::vector<PolicyTest> tests;
   RuleIndex index;
-  std::string digest;  // of the files; from the caller
+  bool tested_allows = false;  // `testedAllows`: an allow that no test reaches is an error
+  std::string digest;          // of the files; from the caller
 
   [[nodiscard]] const Rule* rule(std::string_view id) const;
   [[nodiscard]] const BudgetRule* budget(std::string_view id) const;

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import sys
+import threading
 
 from gateway import FIXTURE, Case, Http, code_of, main, wait_until
 
@@ -234,6 +235,52 @@ class Policy(Case):
         done = g.run("policy", "test", "--coverage")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual(g.run("check", "--offline").returncode, 0, g.run("check", "--offline").stdout)
+
+    def test_a_policy_of_fifty_megabytes_is_refused_by_name(self):
+        g = self.start(policy(ALL, NO_RAW))
+        client = g.client().connect()
+        self.write('{"rules":[' + ",".join(json.dumps({"id": "r%d" % i, "deny": {"server": "odd", "arguments": {"a": "x" * 1000}}})
+                                             for i in range(48_000)) + "]}")
+        self.assertIn("policy.jsonc", self.state_is(g, "refused")["refused"])
+        done = g.run("check", "--offline")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("policy.jsonc", done.stdout)
+        self.assertLess(len(done.stdout), 2000)
+        self.assertEqual(code_of(client.call("odd__raw", {"a": 1})), "POLICY_DENIED")
+
+    def test_a_budget_holds_however_often_the_gateway_is_killed(self):
+        trust = {"servers": {"odd": {"tools": {"stderr": {"effect": "file", "errors": "none", "scope": "n-{/n}"}}}}}
+        self.file = self.folder / "policy.jsonc"
+        self.write(policy(ALL, budgets=[{"id": "tries", "per": "principal", "attempts": 30,
+                                         "match": {"server": "odd", "tool": "stderr"}}]))
+        g = self.gateway(servers=ODD, trust=trust, policy="policy.jsonc")
+        numbers, answers, exhausted = iter(range(10**6)), [], threading.Event()
+
+        def work(client):
+            while not exhausted.is_set():
+                try:
+                    result = client.call("odd__stderr", {"count": 0, "n": next(numbers)})
+                except Exception:  # the gateway is gone
+                    return
+                answers.append(result)
+                if code_of(result) == "BUDGET_EXHAUSTED":
+                    exhausted.set()
+
+        for turn in range(4):
+            g.start()
+            before = len(answers)
+            workers = [threading.Thread(target=work, args=(g.client().connect(),)) for _ in range(4)]
+            for one in workers:
+                one.start()
+            if turn < 3:
+                wait_until(lambda: len(answers) >= before + 4 or exhausted.is_set(), "some answers")
+                g.stop(signal.SIGKILL)
+            for one in workers:
+                one.join(60)
+        self.assertTrue(exhausted.is_set())
+        g.stop()
+        intents = [r for r in g.receipts() if r["predicate"]["kind"] == "intent"]
+        self.assertEqual(len(intents), 30, "as many as the budget holds, whatever became of them")
 
 
 if __name__ == "__main__":

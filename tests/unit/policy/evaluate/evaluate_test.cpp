@@ -402,7 +402,12 @@ TEST_F(EvaluateTest, ExplainsWhatMatchedAndWhatElseDidNot) {
   EXPECT_NE(out.rules[2].words.find("is about server files"), std::string::npos) << text;
   EXPECT_NE(out.rules[3].words.find("names another effect than `record`"), std::string::npos) << text;
   EXPECT_TRUE(out.rules[4].matched);
-  EXPECT_NE(out.rules[4].words.find("matches, because `/note` is absent"), std::string::npos) << text;
+  EXPECT_NE(out.rules[4].words.find("matches (server orders, tool refund, arguments note), because `/note` is absent"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(out.rules[1].at, "policy.jsonc:3");
+  EXPECT_NE(text.find("refunds (ask, policy.jsonc:2): matches (server orders, tool refund); its"), std::string::npos)
+      << text;
   EXPECT_EQ(text.find("secret"), std::string::npos);
   EXPECT_EQ(text.find("99.5"), std::string::npos);
   EXPECT_EQ(out.decision.verdict, V::deny);

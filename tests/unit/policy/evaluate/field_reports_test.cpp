@@ -1,6 +1,9 @@
 // What went wrong for others with rules and names, each kind as a test; the numbers are those of the reports.
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
 #include "tests/unit/policy/support/shop.hpp"
 
 namespace sallyport::policy::test {
@@ -67,6 +70,49 @@ TEST_F(PolicyReports, C097ADuplicateKeyIsAnErrorWithItsLine) {
   EXPECT_FALSE(loaded.policy);
   EXPECT_NE(text_of(loaded.faults).find("policy.jsonc:3:1: error: this name stands twice"), std::string::npos)
       << text_of(loaded.faults);
+}
+
+TEST_F(PolicyReports, C092OrderAndLayersNeverMatter) {
+  const std::string deny = R"({"id":"d","deny":{"server":"files","tool":"read_file"}})";
+  const std::string ask = R"({"id":"q","ask":{"server":"files","tool":"read_file"}})";
+  const std::string allow = R"({"id":"a","allow":{"server":"files"}})";
+  for (const auto& [rules_text, expected] :
+       std::vector<std::pair<std::string, V>>{{deny + "," + allow, V::deny},
+                                              {allow + "," + deny, V::deny},
+                                              {ask + "," + allow, V::ask},
+                                              {allow + "," + ask, V::ask},
+                                              {allow + "," + ask + "," + deny, V::deny}}) {
+    EXPECT_EQ(rules(rules_text, {.arguments = R"({"path":"a"})"}), expected) << rules_text;
+  }
+}
+
+TEST_F(PolicyReports, C094WhatNobodyRatedIsAllowedByNoEffect) {
+  // `odd` has no contract: whatever its annotations claim, rules see it unrated.
+  for (const char* effect : {"read", "file", "record", "external"}) {
+    const std::string name = std::string("\"effect\":\"") + effect + "\"";
+    EXPECT_EQ(rules(R"({"id":"a","allow":{)" + name + "}}", {.tool = "odd"}), V::ask) << effect;
+    EXPECT_EQ(rules(R"({"id":"d","deny":{)" + name + "}}", {.tool = "odd"}), V::deny) << effect;
+  }
+}
+
+TEST_F(PolicyReports, C098ADefinitionThatChangedIsNotAllowedByWhatAllowedTheOldOne) {
+  const std::string allow = R"({"id":"a","allow":{"server":"files","tool":"read_file"}})";
+  const Shop::Call before{.arguments = R"({"path":"a"})"};
+  Shop::Call after = before;
+  after.pinned = false;
+  EXPECT_EQ(rules(allow, before), V::allow);
+  EXPECT_EQ(rules(allow, after), V::ask);
+  EXPECT_EQ(rules(R"({"id":"q","ask":{"server":"files"},"allowIf":{"tool":"read_file"}})", after), V::ask);
+  EXPECT_EQ(rules(allow + R"(,{"id":"d","deny":{"pinned":false}})", after), V::deny);
+}
+
+TEST_F(PolicyReports, T20AToolThatLooksLikeAnothersIsNeitherAllowedNorMissedByADenyOfItsServer) {
+  shop_.vocabulary.servers.push_back(
+      {.id = "evil", .accepted = true, .tools = {VocabularyTool{.name = "re\u0430d_file"}}, .prompts = {}});
+  const Shop::Call call{.server = "evil", .tool = "re\u0430d_file"};
+  EXPECT_EQ(rules(R"({"id":"a","allow":{"server":["files","evil"],"tool":"read_file"}})", call), V::ask);
+  EXPECT_EQ(rules(R"({"id":"a","allow":{"server":["files","evil"],"effect":"read"}})", call), V::ask);
+  EXPECT_EQ(rules(R"({"id":"d","deny":{"server":"evil"}})", call), V::deny);
 }
 
 TEST_F(PolicyReports, AMissingArgumentIsNoWayRoundADeny) {

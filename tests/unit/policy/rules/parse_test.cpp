@@ -258,6 +258,26 @@ TEST_F(ParseTest, RunsThePolicysOwnTests) {
   EXPECT_FALSE(tests(R"({"call":{"principal":"agent:ci","server":"files","tool":"list"},"verdict":"yes"})").policy);
 }
 
+TEST_F(ParseTest, WantsATestForEachAllowWhereItSaysSo) {
+  const std::string rules =
+      R"("testedAllows":true,"rules":[{"id":"reads","allow":{"server":"files","effect":"read"}},
+      {"id":"small","ask":{"server":"orders","tool":"refund"},"allowIf":{"arguments":{"order_id":{},"amount":{"maximum":5}}}},
+      {"id":"far","allow":{"server":"export"}},{"id":"no","deny":{"server":"files","tool":"odd"}}])";
+  const std::string read =
+      R"({"call":{"principal":"agent:ci","server":"files","tool":"list","arguments":{}},"verdict":"allow"})";
+  const std::string refund =
+      R"({"call":{"principal":"agent:ci","server":"orders","tool":"refund","arguments":{"order_id":"1","amount":5}},"verdict":"allow"})";
+  const LoadedPolicy none = shop_.load("{" + rules + "}");
+  EXPECT_FALSE(none.ok());
+  EXPECT_NE(text_of(none.faults).find("policy.jsonc:1:31: error: no test reaches `reads`"), std::string::npos)
+      << text_of(none.faults);
+  EXPECT_EQ(text_of(none.faults).find("`far`"), std::string::npos) << "nothing is known of its server yet";
+  const LoadedPolicy one = shop_.load("{" + rules + R"(,"tests":[)" + read + "]}");
+  EXPECT_NE(text_of(one.faults).find("no test reaches `small`"), std::string::npos) << text_of(one.faults);
+  EXPECT_TRUE(shop_.load("{" + rules + R"(,"tests":[)" + read + "," + refund + "]}").ok());
+  EXPECT_FALSE(shop_.load(R"({"testedAllows":"yes","rules":[]})").ok());
+}
+
 TEST_F(ParseTest, NamesTheFaultsOfBudgets) {
   const std::vector<Bad> cases{
       {R"({"per":"run","requests":5})", "needs an `id`"},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "policy/evaluate/words.hpp"
 #include "schemas/core/encoding.hpp"
 
 namespace sallyport::policy {
@@ -31,6 +32,43 @@ bool no_new(const std::vector<Match>& now, const std::vector<Match>& before) {
   return std::ranges::all_of(now, [&](const Match& match) {
     return std::ranges::any_of(before, [&](const Match& old) { return same_match(match, old); });
   });
+}
+
+bool same_exceptions(const std::vector<Match>& a, const std::vector<Match>& b) { return no_new(a, b) && no_new(b, a); }
+
+bool same_evidence(const Rule& a, const Rule& b) {
+  if (!a.evidence || !b.evidence) return a.evidence.has_value() == b.evidence.has_value();
+  return a.evidence->server == b.evidence->server && a.evidence->tool == b.evidence->tool &&
+         a.evidence->text == b.evidence->text;
+}
+
+bool same_hook(const Rule& a, const Rule& b) {
+  if (!a.hook || !b.hook) return a.hook.has_value() == b.hook.has_value();
+  return a.hook->url == b.hook->url && a.hook->timeout == b.hook->timeout;
+}
+
+// What differs between two rules of one id and kind, in words; empty: nothing that could decide a call.
+std::string differences(const Rule& before, const Rule& after) {
+  std::string out;
+  const auto add = [&](std::string words) { out += (out.empty() ? "" : "; ") + std::move(words); };
+  const std::string was = match_words(before.match), is = match_words(after.match);
+  if (was != is) {
+    add("it speaks of " + is + " instead of " + was);
+  } else if (!same_match(before.match, after.match)) {
+    add(before.match.conditions_text == after.match.conditions_text ? "it speaks of other calls"
+                                                                    : "its conditions are others");
+  }
+  if (!same_exceptions(before.unless, after.unless)) add("its `unless` is another");
+  if (!same_exceptions(before.allow_if, after.allow_if)) add("its `allowIf` is another");
+  const bool asks = after.kind == RuleKind::ask || after.kind == RuleKind::hook;
+  if (asks && before.approval != after.approval) {
+    const std::string old = terms_words(before.approval), now = terms_words(after.approval);
+    add(old == now ? "its approval is another" : "it is answered by " + now + " instead of " + old);
+  }
+  if (!same_evidence(before, after)) add("it wants other evidence");
+  if (!same_hook(before, after)) add("it asks " + visible(after.hook->url) + " within " + to_text(after.hook->timeout));
+  if (before.hide != after.hide) add(after.hide ? "what it denies is no longer listed" : "what it denies is listed");
+  return out;
 }
 
 // Whether `after` speaks of at least all that `before` spoke of, at least as strictly.
@@ -113,12 +151,13 @@ class Comparison {
   }
 
   void changed(const Rule& before, const Rule& after) {
+    if (before.kind != after.kind) return looser(named(before) + " has become " + named(after) + ".");
+    const std::string what = differences(before, after);
+    if (what.empty()) return stricter(named(after) + " has other words, and means the same.");
     if (only_stricter(before, after) && !takes_more(before, after)) {
-      stricter(named(after) + " speaks of more, or more strictly.");
-    } else if (before.kind != after.kind) {
-      looser(named(before) + " has become " + named(after) + ".");
+      stricter(named(after) + " speaks of more, or more strictly: " + what + ".");
     } else {
-      looser(named(after) + " is another than before.");
+      looser(named(after) + " is another than before: " + what + ".");
     }
   }
 

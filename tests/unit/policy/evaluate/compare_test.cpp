@@ -109,5 +109,27 @@ TEST_F(CompareTest, SeesAVariableThatMeansAnother) {
   EXPECT_TRUE(compare(*before, *shop_.policy(text)).may_loosen);
 }
 
+TEST_F(CompareTest, SaysInWordsWhatIsAnother) {
+  const auto words = [&](const std::string& before, const std::string& after) {
+    const Loosening found =
+        compare(*shop_.policy("{\"rules\":[" + before + "]}"), *shop_.policy("{\"rules\":[" + after + "]}"));
+    return found.looser.empty() ? found.stricter.at(0) : found.looser.at(0);
+  };
+  EXPECT_EQ(words(R"({"id":"a","allow":{"server":"files","tool":"list"}})",
+                  R"({"id":"a","allow":{"server":"files","tool":["list","read_file"]}})"),
+            "the allow `a` is another than before: it speaks of server files, tool list, read_file instead of server "
+            "files, tool list.");
+  EXPECT_EQ(words(R"({"id":"q","ask":{"server":"files"},"approval":{"by":"payments","quorum":2}})",
+                  R"({"id":"q","ask":{"server":"files"}})"),
+            "the ask `q` is another than before: it is answered by any approver, within 1h instead of payments, 2 of "
+            "them, within 1h.");
+  EXPECT_EQ(words(R"({"id":"d","deny":{"server":"orders","arguments":{"amount":{"minimum":5}}}})",
+                  R"({"id":"d","deny":{"server":"orders","arguments":{"amount":{"minimum":50}}}})"),
+            "the deny `d` is another than before: its conditions are others.");
+  EXPECT_EQ(words(R"({"id":"d","deny":{"server":"files"},"message":"No."})",
+                  R"({"id":"d","deny":{"server":"files"},"message":"Never."})"),
+            "the deny `d` has other words, and means the same.");
+}
+
 }  // namespace
 }  // namespace sallyport::policy::test

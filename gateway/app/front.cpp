@@ -19,7 +19,7 @@ AppFront::AppFront(calls::Calls& calls, catalogue::Catalogue& catalogue, relay::
     : calls_(calls),
       catalogue_(catalogue),
       relay_(relay),
-      tools_(catalogue, calls::Calls::own_tools()),
+      tools_(catalogue, calls.own_tools()),
       told_(std::move(told)) {}
 
 asio::awaitable<Answer> AppFront::handle(Inbound inbound) {

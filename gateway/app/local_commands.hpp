@@ -25,6 +25,7 @@ namespace sallyport::gateway {
 // tools, trust and explain without an owner: the servers are started here, or (--offline) the lock is read.
 [[nodiscard]] int tools_command(const cli::Invocation& invocation, cli::Terminal& terminal);
 [[nodiscard]] int trust_command(const cli::Invocation& invocation, cli::Terminal& terminal);
+[[nodiscard]] int fingerprint_command(const cli::Invocation& invocation, cli::Terminal& terminal);
 [[nodiscard]] int explain_command(const cli::Invocation& invocation, cli::Terminal& terminal);
 
 }  // namespace sallyport::gateway

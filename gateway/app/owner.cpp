@@ -151,6 +151,7 @@ class Running final : private ServerEvents, private Readiness {
     calls_options.identity = {SALLYPORT_VERSION, to_hex(system_entropy().token(3)).substr(0, 6), options_.boundary};
     calls_options.limits = settings_.limits;
     calls_options.people = persons(settings_);
+    calls_options.run_evidence = settings_.run_evidence;
     for (const auto& [id, server] : settings_.servers) calls_options.server_timeout[id] = server.timeout;
     calls_options.on_ask = [this](const std::string& id) {
       if (control_) control_->approval_changed(id);

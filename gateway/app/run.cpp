@@ -58,6 +58,8 @@ int dispatch(const cli::Invocation& invocation, cli::Terminal& terminal) {
       return policy_replay_command(invocation, terminal);
     case policy_suggest:
       return policy_suggest_command(invocation, terminal);
+    case fingerprint:
+      return fingerprint_command(invocation, terminal);
     case token_new:
       return token_new_command(invocation, terminal);
     case receipts_verify:

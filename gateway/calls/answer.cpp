@@ -221,6 +221,34 @@ Answer still_unknown(const OperationRow& row) {
   return Answer::of(refusal_result(meta, sentence));
 }
 
+std::string resolved_result(const OperationRow& row) {
+  const bool applied = row.outcome == Outcome::applied;
+  CallMeta meta;
+  meta.code = applied ? ReasonCode::result_withheld : ReasonCode::server_unavailable;
+  meta.verdict = Verdict::allow;
+  meta.outcome = row.outcome;
+  meta.operation = row.id;
+  meta.approval = row.approval;
+  meta.receipt = row.receipt;
+  meta.retry = applied ? Retry::never : Retry::now;
+  const std::string sentence =
+      fmt::format("The answer of operation {} ({}) was lost; that it {} is known by {}.", row.id, visible(row.summary),
+                  applied ? "took effect" : "did nothing", row.basis == "lookup" ? "a lookup" : "the " + row.basis);
+  meta.reasons.push_back(Reason{*meta.code, sentence, {}, {}, false});
+  return refusal_result(meta, sentence);
+}
+
+Answer key_in_flight(const OperationRow& row) {
+  CallMeta meta;
+  meta.code = ReasonCode::idempotency_in_flight;
+  meta.outcome = Outcome::unknown;
+  meta.operation = row.id;
+  meta.retry = retry_for(ReasonCode::idempotency_in_flight);
+  const std::string sentence = fmt::format("Operation {} with this idempotency key is still under way.", row.id);
+  meta.reasons.push_back(Reason{ReasonCode::idempotency_in_flight, sentence, {}, {}, false});
+  return Answer::of(refusal_result(meta, sentence));
+}
+
 Answer refused_before(const OperationRow& row) {
   const std::size_t colon = row.reason.find(": ");
   CallMeta meta;

@@ -47,6 +47,10 @@ struct CallMeta {
 // What is told of an operation that was refused earlier, and of one that is still unknown.
 [[nodiscard]] Answer refused_before(const OperationRow& row);
 [[nodiscard]] Answer still_unknown(const OperationRow& row);
+// What is told of an operation whose answer was lost, and of which it is known by now what became of it.
+[[nodiscard]] std::string resolved_result(const OperationRow& row);
+// A repeat with the key of an operation that is under way.
+[[nodiscard]] Answer key_in_flight(const OperationRow& row);
 
 // The server's result with our object spliced in.
 [[nodiscard]] std::string marked_result(json::Value result, const CallMeta& meta);

@@ -44,6 +44,7 @@ trust::Binding Calls::binding_of(const Call& call) const {
   binding.asks = judged.decision.asks;
   binding.unknowns = judged.unknowns;
   binding.scope_revision = judged.revision;
+  binding.server_revision = judged.server_revision;
   return binding;
 }
 
@@ -205,7 +206,7 @@ asio::awaitable<Status> Calls::open_ask(FlightPtr flight) {
   update(row, approval, now);
 
   OperationRow operation = call.row;
-  if (auto stepped = step(operation, Event::ask); !stepped) co_return stepped;
+  if (auto stepped = step(operation, Event::ask); !stepped) co_return fail(stepped.error());
   operation.approval = approval.id;
   operation.updated = now;
   const std::string params = stored_params(call.request);

@@ -79,6 +79,8 @@ asio::awaitable<Answer> Calls::run(Inbound inbound, Request request) {
     Answer joined = co_await attend(repeat.flight, std::move(inbound));
     co_return joined;
   }
+  // Nothing of what follows may refuse an operation that may have run.
+  if (call.resend && !may_start(call)) co_return still_unknown(call.row);
   if (!call.over_budget.empty()) refuse(call.judged, ReasonCode::budget_exhausted, call.over_budget);
   if (!may_start(call)) refuse(call.judged, ReasonCode::limit_reached, "Too many calls are under way.");
   if (call.judged.refused()) {
@@ -131,7 +133,7 @@ Calls::FlightPtr Calls::new_flight(Request request, UnixMillis received) {
   row.id = entropy_.id("op", received);
   row.principal = call.request.client->principal.id;
   row.session = call.request.client->session;
-  row.run = call.request.client->run;
+  row.run = run_of(*call.request.client, received);
   row.created = row.updated = received;
   return flight;
 }

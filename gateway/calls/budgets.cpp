@@ -69,12 +69,13 @@ void find_budgets(Call& call, const Context&) {
   }
 }
 
-Result<std::optional<std::string>> count_request(Tx& tx, std::span<const BudgetUse> budgets, UnixMillis now) {
+Result<std::optional<std::string>> count_request(Tx& tx, std::span<const BudgetUse> budgets, UnixMillis now,
+                                                 std::uint64_t attempts) {
   std::optional<std::string> refused;
   for (const BudgetUse& use : budgets) {
     auto state = counter(tx, use.key);
     if (!state) return fail(state.error());
-    const auto no_room = policy::check(use.rule->budget, *state, policy::Charge{1, 1, use.amount}, now);
+    const auto no_room = policy::check(use.rule->budget, *state, policy::Charge{1, attempts, use.amount}, now);
     if (no_room && !refused) refused = refusal_words(use, *no_room);
     policy::count(use.rule->budget, *state, policy::Charge{1, 0, {}}, now);
     if (auto put = tx.put_setting(setting_of(use.key), policy::encode(*state)); !put) return fail(put.error());
@@ -82,13 +83,15 @@ Result<std::optional<std::string>> count_request(Tx& tx, std::span<const BudgetU
   return refused;
 }
 
-Status reserve(Tx& tx, std::span<const BudgetUse> budgets, const std::string& operation, UnixMillis now) {
-  if (budgets.empty()) return {};
-  bj::array reserved;
+namespace {
+
+Status add_reservations(Tx& tx, std::span<const BudgetUse> budgets, const std::string& operation, UnixMillis now,
+                        bool amounts, bj::array reserved) {
   for (const BudgetUse& use : budgets) {
     auto state = counter(tx, use.key);
     if (!state) return fail(state.error());
-    auto reservation = policy::reserve(use.rule->budget, *state, policy::Charge{0, 1, use.amount}, now);
+    const policy::Charge charge{0, 1, amounts ? use.amount : policy::Decimal{}};
+    auto reservation = policy::reserve(use.rule->budget, *state, charge, now);
     if (!reservation) return fail(ErrorCode::limit, refusal_words(use, reservation.error()));
     if (auto put = tx.put_setting(setting_of(use.key), policy::encode(*state)); !put) return put;
     reserved.emplace_back(bj::object{{"key", use.key}, {"reservation", policy::encode(*reservation)}});
@@ -96,13 +99,50 @@ Status reserve(Tx& tx, std::span<const BudgetUse> budgets, const std::string& op
   return tx.put_sealed(operation, "reservations", json::canonical(bj::value(std::move(reserved))));
 }
 
-Status release(Tx& tx, const std::string& operation) {
+// What was reserved for the operation so far; empty: nothing.
+Result<bj::array> reservations(Tx& tx, const std::string& operation) {
   auto stored = tx.sealed(operation, "reservations");
-  if (!stored) return stored.error().code == ErrorCode::not_found ? Status{} : fail(stored.error());
+  if (!stored && stored.error().code == ErrorCode::not_found) return bj::array{};
+  if (!stored) return fail(stored.error());
   boost::system::error_code ec;
-  const bj::value list = bj::parse(*stored, ec);
+  bj::value list = bj::parse(*stored, ec);
   if (ec || !list.is_array()) return fail(ErrorCode::corrupt, "a budget's reservation cannot be read");
-  for (const bj::value& entry : list.as_array()) {
+  return std::move(list.as_array());
+}
+
+}  // namespace
+
+Status reserve(Tx& tx, std::span<const BudgetUse> budgets, const std::string& operation, UnixMillis now) {
+  return budgets.empty() ? Status{} : add_reservations(tx, budgets, operation, now, true, {});
+}
+
+Status reserve_attempt(Tx& tx, std::span<const BudgetUse> budgets, const std::string& operation, UnixMillis now) {
+  if (budgets.empty()) return {};
+  auto reserved = reservations(tx, operation);
+  if (!reserved) return fail(reserved.error());
+  return add_reservations(tx, budgets, operation, now, false, std::move(*reserved));
+}
+
+Status count_attempt(Tx& tx, std::span<const BudgetUse> budgets, UnixMillis now) {
+  for (const BudgetUse& use : budgets) {
+    auto state = counter(tx, use.key);
+    if (!state) return fail(state.error());
+    policy::count(use.rule->budget, *state, policy::Charge{0, 1, {}}, now);
+    if (auto put = tx.put_setting(setting_of(use.key), policy::encode(*state)); !put) return put;
+  }
+  return {};
+}
+
+Status settle_budgets(Tx& tx, Deed deed, const std::string& operation) {
+  if (deed == Deed::keep) return keep(tx, operation);
+  return deed == Deed::give_back ? release(tx, operation) : Status{};
+}
+
+Status release(Tx& tx, const std::string& operation) {
+  const auto list = reservations(tx, operation);
+  if (!list) return fail(list.error());
+  if (list->empty()) return {};
+  for (const bj::value& entry : *list) {
     const std::string key(entry.at("key").as_string());
     const auto reservation = policy::decode_reservation(std::string(entry.at("reservation").as_string()));
     auto state = counter(tx, key);

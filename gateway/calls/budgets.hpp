@@ -8,6 +8,7 @@
 #include <string>
 
 #include "gateway/calls/call.hpp"
+#include "gateway/calls/operation_table.hpp"
 #include "gateway/ports/store.hpp"
 
 namespace sallyport::gateway::calls {
@@ -15,12 +16,18 @@ namespace sallyport::gateway::calls {
 // Counts the request, refused or not; says why it does not fit, if it does not (request, one attempt and the amount
 // together).
 [[nodiscard]] Result<std::optional<std::string>> count_request(Tx& tx, std::span<const BudgetUse> budgets,
-                                                               UnixMillis now);
+                                                               UnixMillis now, std::uint64_t attempts = 1);
 // Reserves one attempt and the amounts for the operation. ErrorCode::limit: a budget has no room left.
 Status reserve(Tx& tx, std::span<const BudgetUse> budgets, const std::string& operation, UnixMillis now);
+// One more attempt of the same operation. ErrorCode::limit as above.
+Status reserve_attempt(Tx& tx, std::span<const BudgetUse> budgets, const std::string& operation, UnixMillis now);
+// Counts one attempt whether it fits or not: of a repeat, which budgets do not hold up.
+Status count_attempt(Tx& tx, std::span<const BudgetUse> budgets, UnixMillis now);
 // Gives back what was reserved for the operation: nothing was done.
 Status release(Tx& tx, const std::string& operation);
 // Its outcome is applied: the reservation stays for good.
 Status keep(Tx& tx, const std::string& operation);
+// What the table says of this transition.
+Status settle_budgets(Tx& tx, Deed deed, const std::string& operation);
 
 }  // namespace sallyport::gateway::calls

@@ -73,11 +73,12 @@ struct Judgement {
   std::vector<BudgetUse> budgets;
   Decision decision;
   std::vector<Refusal> refusals;
-  std::vector<std::string> unknowns;      // operations whose outcome stands in the way or must be shown
-  std::string fingerprint;                // of principal, tool and exact arguments: finds identical repeats
-  bool concluded = false;                 // the second half of the rules was weighed too
-  std::optional<std::uint64_t> revision;  // of the scope, where an ask is bound to it
-  bool arguments_judged = false;          // unambiguous and fit by the schema
+  std::vector<std::string> unknowns;           // operations whose outcome stands in the way or must be shown
+  std::string fingerprint;                     // of principal, tool and exact arguments: finds identical repeats
+  bool concluded = false;                      // the second half of the rules was weighed too
+  std::optional<std::uint64_t> revision;       // of the scope, where an ask is bound to it
+  std::optional<std::string> server_revision;  // the server's own, where the contract reads one
+  bool arguments_judged = false;               // unambiguous and fit by the schema
 
   [[nodiscard]] bool refused() const { return !refusals.empty(); }
 };
@@ -93,6 +94,9 @@ struct Call {
   std::optional<std::uint64_t> evidence_revision;  // of the scope, before an evidence tool was called
   UnixMillis decided = 0, sent = 0, answered = 0;
   mutable std::optional<std::vector<std::string>> secrets;  // pointers of arguments that look secret; found once
+  bool doubtful = false;  // an earlier attempt may have been executed
+  bool resend = false;    // the client sent the key of an unknown operation again, and the server knows it by that key
+  std::string cause;      // of the gateway's own reads: the operation they serve
 };
 
 // Pointers (`*`: every element or member) of the arguments that no record may show: the policy's `redact`, what the

@@ -13,9 +13,11 @@
 #include "gateway/base/metrics.hpp"
 #include "gateway/base/task_group.hpp"
 #include "gateway/calls/answer.hpp"
+#include "gateway/calls/findings.hpp"
 #include "gateway/calls/flight.hpp"
 #include "gateway/calls/operation_table.hpp"
 #include "gateway/calls/phases.hpp"
+#include "gateway/calls/server_health.hpp"
 #include "gateway/ports/definitions.hpp"
 #include "gateway/ports/inbound.hpp"
 #include "gateway/ports/permitted_call.hpp"
@@ -33,10 +35,6 @@ class HttpClient;
 
 namespace sallyport::gateway::calls {
 
-// Whether an object has the shape of that method's result; anything else is no answer (design section 7).
-[[nodiscard]] bool is_result_of(Method method, json::Value result);
-[[nodiscard]] inline bool is_tool_result(json::Value result) { return is_result_of(Method::tools_call, result); }
-
 // What receipts say of this process.
 struct Identity {
   std::string version;
@@ -53,6 +51,20 @@ struct CallsOptions {
   std::vector<Person> people;                               // who could answer an ask
   std::map<std::string, Millis> server_timeout;             // default deadline per server; else 5 minutes
   std::function<void(const std::string& approval)> on_ask;  // an ask was made or has changed; may be empty
+  // `require` rules whose evidence a run needs to be complete; nullopt: there is no contract, and no
+  // `sallyport_finish`.
+  std::optional<std::vector<std::string>> run_evidence;
+};
+
+// What ends an unknown operation, or leaves it unknown after a look.
+struct Settlement {
+  std::string operation;
+  Event event = Event::prove_applied;
+  std::string basis;  // `operator`, `lookup`, `same-key`, `late-answer`
+  std::string by;     // the person; empty: the gateway
+  std::string reason;
+  std::vector<std::string> evidence;  // receipts that it rests on
+  json::Value result;                 // the tool's result, where there is one after all
 };
 
 class Calls final : private Context {
@@ -72,7 +84,7 @@ class Calls final : private Context {
   // What such a call would be refused with by rules, stops and what is unknown; nullopt: not. Leaves no trace.
   [[nodiscard]] std::optional<Answer> denied(const Inbound& inbound, Method method, Target target) const;
   // Raw tool objects of the gateway's own tools.
-  [[nodiscard]] static std::vector<std::string> own_tools();
+  [[nodiscard]] std::vector<std::string> own_tools() const;
 
   // Whoever changed an approval, a stop or an operation in the store tells here (the Desk does).
   void approval_changed(const std::string& id);
@@ -82,9 +94,8 @@ class Calls final : private Context {
   void set_people(std::vector<Person> people) { options_.people = std::move(people); }  // who could answer an ask
   void on_late_answer(LateAnswer late);
   // Ends an unknown operation by a person or by evidence. not_found, conflict.
-  asio::awaitable<Result<OperationRow>> resolve(std::string operation, Event event, std::string basis, std::string by,
-                                                std::string reason);
-  asio::awaitable<void> sweep();  // expiry of asks; called by a timer
+  asio::awaitable<Result<OperationRow>> resolve(Settlement settlement);
+  asio::awaitable<void> sweep();  // expiry of asks, lookups that are due; called by a timer
   // No new calls; open ones get until the deadline, then are cancelled and concluded as what is known of them.
   asio::awaitable<void> shutdown(Deadline deadline);
 
@@ -98,6 +109,7 @@ class Calls final : private Context {
   [[nodiscard]] const Context& context() const { return *this; }  // for rehearsals
 
   using FlightPtr = std::shared_ptr<Flight>;
+  struct Finish;  // runs.cpp
 
  private:
   enum class Ask : unsigned char { approved, again, dormant, refused };
@@ -122,6 +134,15 @@ class Calls final : private Context {
 
   // wants.cpp: evidence and hooks
   asio::awaitable<std::vector<policy::EvidenceFound>> find_evidence(FlightPtr flight);
+  struct EvidenceState {
+    policy::EvidenceFound found;
+    std::optional<EvidenceBasis> basis;  // where it is current
+  };
+  asio::awaitable<std::vector<EvidenceState>> current_evidence(std::string principal,
+                                                               std::vector<EvidenceWanted> wanted,
+                                                               std::string but_operation);
+  asio::awaitable<bool> revision_holds(FlightPtr flight);
+  asio::awaitable<Result<std::string>> server_revision(Call& call);
   asio::awaitable<std::vector<policy::HookAnswer>> ask_hooks(FlightPtr flight);
   asio::awaitable<void> deny_repeat(FlightPtr flight);
   [[nodiscard]] bool write_open(const trust::Scope& scope, std::string_view but_operation) const;
@@ -161,9 +182,39 @@ class Calls final : private Context {
   void note_waiting(const FlightPtr& flight);
   [[nodiscard]] trust::Binding binding_of(const Call& call) const;
 
+  // attempts.cpp
+  asio::awaitable<std::shared_ptr<ServerLink>> connect(FlightPtr flight);
+  asio::awaitable<bool> probe(FlightPtr flight, std::shared_ptr<ServerLink> link);
+  asio::awaitable<ServerAnswer> send(FlightPtr flight, std::shared_ptr<ServerLink> link, PermittedCall permit);
+  [[nodiscard]] bool goes_again(const Flight& flight, Proof proof);
+  asio::awaitable<bool> pause(FlightPtr flight);
+  [[nodiscard]] bool still_permitted(const Call& call) const;
+  void note_health(const Call& call, const ServerAnswer& answer, Proof proof);
+
+  // own_reads.cpp: the gateway's own calls, named by the trust file
+  struct OwnAnswer {
+    std::shared_ptr<const json::Document> document;
+    json::Value structured;  // an object
+    std::string receipt;
+  };
+  [[nodiscard]] Status prepare_own_read(Call& call, const std::string& tool) const;
+  asio::awaitable<Result<OwnAnswer>> read_for(OperationRow cause, std::string tool, std::string arguments);
+
+  // reconcile.cpp
+  [[nodiscard]] const trust::Contract* contract_of(const OperationRow& row) const;
+  asio::awaitable<void> reconcile(std::string operation);
+  asio::awaitable<Result<OwnAnswer>> look_up(OperationRow row, trust::OwnCall lookup);
+  asio::awaitable<void> resend(FlightPtr flight);
+  asio::awaitable<void> tell_reconciled(FlightPtr flight);
+  void look_at_unknowns();
+  [[nodiscard]] bool may_resend(const Call& call, const OperationRow& same) const;
+
   // record.cpp, dispatch.cpp, conclude.cpp
   asio::awaitable<Result<PermittedCall>> record(FlightPtr flight);
   asio::awaitable<Status> record_read(Call& call, const OperationRow& row, UnixMillis now);
+  asio::awaitable<Result<PermittedCall>> record_attempt(FlightPtr flight, ServerAnswer answer, Finding finding);
+  asio::awaitable<Result<PermittedCall>> record_resend(FlightPtr flight);
+  Result<PermittedCall> record_own_read(Call& call);
   asio::awaitable<Result<std::optional<std::uint64_t>>> revision_before(Call& call);
   static void note_unrecorded(Call& call, const Error& error);
   asio::awaitable<ServerAnswer> dispatch(FlightPtr flight, std::shared_ptr<ServerLink> link, PermittedCall permit);
@@ -172,6 +223,8 @@ class Calls final : private Context {
                                                    const ServerAnswer& answer, bool doubtful) const;
   asio::awaitable<void> conclude_refused(FlightPtr flight);
   void answer_refused(const FlightPtr& flight, const Refusal& refusal, CallMeta meta);
+  [[nodiscard]] trust::ReceiptBody receipt_of_attempt(const Call& call, const OperationRow& row,
+                                                      const ServerAnswer& answer, const Finding& finding) const;
   void set_answer(const FlightPtr& flight, const ServerAnswer& answer, trust::ResultStatus status,
                   const std::optional<std::string>& withheld, const std::string& warning, CallMeta& meta);
   void remember(const OperationRow& row);
@@ -200,12 +253,21 @@ class Calls final : private Context {
   asio::awaitable<void> close_dormant(std::string approval);
   asio::awaitable<void> expire(std::string approval, UnixMillis now);
   void remember_denial(const OperationRow& row, const Refusal& refusal);
-  asio::awaitable<void> settle(std::string operation, Event event, std::string basis, std::string by,
-                               std::string reason);
+  asio::awaitable<void> settle(Settlement settlement, std::shared_ptr<const json::Document> keep_alive);
 
   // own_calls.cpp
   asio::awaitable<Answer> own_call(Inbound inbound, Request request);
   asio::awaitable<Answer> wait_call(Inbound inbound, Request request);
+  static Answer invalid_own_call(const std::string& sentence, ReasonCode code = ReasonCode::arguments_invalid);
+
+  // runs.cpp
+  [[nodiscard]] std::string run_of(const ClientContext& client, UnixMillis now);
+  void end_quiet_runs(UnixMillis now);
+  [[nodiscard]] static std::vector<BudgetUse> budgets_of_finish(const Snapshot& snapshot, const Call& call);
+  asio::awaitable<Answer> finish_call(Inbound inbound, Request request);
+  asio::awaitable<Finish> look_at_run(const Call& call);
+  asio::awaitable<Status> record_finish(const Call& call, Finish& finish);
+  [[nodiscard]] static Answer finish_answer(const Call& call, const Finish& finish);
   asio::awaitable<std::optional<OperationRow>> find_operation(std::string id);
 
   [[nodiscard]] Deadline deadline_for(const Call& call) const;
@@ -238,6 +300,18 @@ class Calls final : private Context {
   std::unordered_map<std::string, std::uint32_t> per_principal_;  // flights
   std::unordered_map<std::string, Refusal> denied_;  // run and fingerprint: a denial holds for the rest of the run
   std::unordered_map<std::string, Fold> folds_;      // by who, what and why
+  struct Standing {
+    std::string run;
+    UnixMillis used = 0;
+  };
+  std::unordered_map<std::string, Standing> standing_runs_;  // by principal
+  struct Looks {
+    int tried = 0;
+    bool looking = false;
+    Deadline next;  // not before
+  };
+  std::map<std::string, Looks> looks_;  // lookups of unknown operations in this life of the process
+  std::map<std::string, ServerHealth, std::less<>> health_;  // by server
   std::vector<OperationRow> unknowns_;
   std::vector<StopRow> stops_;
   UnixMillis keys_doubtful_until_ = 0;

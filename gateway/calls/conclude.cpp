@@ -1,13 +1,11 @@
 // Steps 12 and 13: what the answer proves, the receipt that says so, and the words for the client.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "gateway/base/log.hpp"
 #include "gateway/calls/budgets.hpp"
 #include "gateway/calls/calls.hpp"
+#include "gateway/calls/findings.hpp"
 #include "gateway/calls/operation_table.hpp"
-#include "policy/conditions/condition.hpp"
 #include "policy/rules/policy.hpp"
 #include "schemas/core/encoding.hpp"
 #include "trust/receipts/commitment.hpp"
@@ -21,117 +19,6 @@ namespace {
 std::string kept_error(const mcp::RpcError& error) {
   return fmt::format("{{\"code\":{},\"message\":{}{}}}", error.code, quote(error.message),
                      error.data.empty() ? "" : ",\"data\":" + error.data);
-}
-
-bool is_error_result(const ServerAnswer& answer) {
-  const json::Value flag = answer.kind == ServerAnswer::Kind::result ? answer.result.find("isError") : json::Value();
-  return flag && flag.is_bool() && flag.boolean();
-}
-
-std::optional<std::int64_t> error_code(const ServerAnswer& answer) {
-  const json::Value code =
-      answer.kind == ServerAnswer::Kind::error && answer.error ? answer.error.find("code") : json::Value();
-  return code && code.is_number() ? code.integer() : std::nullopt;
-}
-
-// `errors` of the contract on the structured content of an `isError` result: only what is certainly true counts.
-bool result_fits(const std::optional<trust::Raw>& condition, json::Value result) {
-  if (!condition || !result) return false;
-  auto text = json::Document::parse(condition->text);
-  if (!text) return false;
-  FaultList faults(condition->file);
-  auto compiled =
-      policy::ArgumentConditions::compile(text->root(), {.faults = faults, .place = policy::Place::loosening});
-  return compiled && compiled->judge(result.find("structuredContent"), json::Value()) == policy::Truth::yes;
-}
-
-trust::ErrorMeaning meaning_of(const Call& call, const ServerAnswer& answer) {
-  const auto& contract = call.judged.tool->contract;
-  if (!contract) return trust::ErrorMeaning::unknown;
-  if (is_error_result(answer)) {
-    if (contract->errors.mode == trust::ErrorMap::Mode::none) return trust::ErrorMeaning::none;
-    if (result_fits(contract->errors.none.result, answer.result)) return trust::ErrorMeaning::none;
-    if (result_fits(contract->errors.transient.result, answer.result)) return trust::ErrorMeaning::transient;
-    return trust::ErrorMeaning::unknown;
-  }
-  return trust::meaning(contract->errors, answer.http_status, error_code(answer));
-}
-
-struct Finding {
-  Event event = Event::lose;
-  Unknown unknown = Unknown::no;
-  std::string basis;
-  trust::ResultStatus status = trust::ResultStatus::unknown;
-};
-
-// What the answer proves of the effect (design section 7).
-Finding judge_answer(const Call& call, const ServerAnswer& answer) {
-  if (!answer.sent && answer.kind != ServerAnswer::Kind::result && answer.kind != ServerAnswer::Kind::error) {
-    return {Event::fail, Unknown::no, "not-sent", trust::ResultStatus::refused};
-  }
-  const bool shapeless = answer.kind == ServerAnswer::Kind::result && !is_result_of(call.request.method, answer.result);
-  const bool lost = answer.kind == ServerAnswer::Kind::lost || answer.kind == ServerAnswer::Kind::not_sent || shapeless;
-  if (lost) {
-    // A read changes nothing, whether it ran or not.
-    if (call.row.is_read) return {Event::fail, Unknown::no, "read", trust::ResultStatus::unknown};
-    return {Event::lose, Unknown::lost,
-            answer.timed_out   ? "timeout"
-            : answer.cancelled ? "cancelled"
-                               : "lost",
-            trust::ResultStatus::unknown};
-  }
-  if (answer.kind == ServerAnswer::Kind::result && !is_error_result(answer)) {
-    return {Event::apply, Unknown::no, "answered", trust::ResultStatus::ok};
-  }
-  if (call.row.is_read) return {Event::fail, Unknown::no, "read", trust::ResultStatus::error};
-  switch (meaning_of(call, answer)) {
-    case trust::ErrorMeaning::none:
-      return {Event::fail, Unknown::no, "error-map", trust::ResultStatus::error};
-    case trust::ErrorMeaning::transient:
-      return {Event::fail, Unknown::no, "error-map", trust::ResultStatus::transient};
-    case trust::ErrorMeaning::unknown:
-      break;
-  }
-  return {Event::lose, Unknown::answered, "answered-error", trust::ResultStatus::error};
-}
-
-// What no record shows of a result: its pointers count from structuredContent.
-std::vector<std::string> hidden_in_result(const Call& call, json::Value content) {
-  std::vector<std::string> hidden = trust::secret_pointers(content);
-  const auto& redact = call.judged.snapshot->policy->redact;
-  hidden.insert(hidden.end(), redact.begin(), redact.end());
-  return hidden;
-}
-
-// Faults of a result that must not pass as good: nullopt, or why it is withheld; `warning`: passed on, marked.
-std::optional<std::string> judge_result(const Call& call, const ServerAnswer& answer, std::string& warning) {
-  if (answer.kind != ServerAnswer::Kind::result) return std::nullopt;
-  if (const auto mark = answer.result.ambiguity()) {
-    const std::string place = mark->pointer.substr(std::min(answer.result.pointer().size(), mark->pointer.size()));
-    return fmt::format("it has members or numbers that cannot be told apart at `{}`",
-                       visible(schema::nearest_place(place)));
-  }
-  const Tool& tool = *call.judged.tool;
-  if (!tool.output || is_error_result(answer)) return std::nullopt;
-  const auto mode = tool.output_mode;
-  // What may become evidence is judged whatever the mode.
-  if (mode == trust::Output::off && !call.evidence_revision) return std::nullopt;
-  const json::Value content = answer.result.find("structuredContent");
-  std::string fault;
-  if (!content) {
-    fault = "its outputSchema promises structuredContent, and there is none";
-  } else if (tool.output->valid(content)) {
-    return std::nullopt;
-  } else {
-    const auto verdict = tool.output->validate(content, hidden_in_result(call, content));
-    fault = verdict.faults.empty()
-                ? "it does not fit the outputSchema"
-                : fmt::format("at `{}`: {}", visible(verdict.faults.front().instance), verdict.faults.front().message);
-  }
-  if (fault.empty()) return std::nullopt;
-  if (mode == trust::Output::enforce) return fault;
-  warning = std::move(fault);
-  return std::nullopt;
 }
 
 std::string words_of(const ServerAnswer& answer) {
@@ -148,10 +35,60 @@ std::string lost_sentence(const Call& call, const ServerAnswer& answer) {
   return fmt::format("The answer of `{}` was lost: {}.", tool, visible(answer.detail));
 }
 
-// Applied: the reservation stays for good; none: it is given back; unknown: it is held.
-Status settle_budgets(Tx& tx, const OperationRow& row) {
-  if (row.outcome == Outcome::unknown) return {};
-  return row.outcome == Outcome::applied ? calls::keep(tx, row.id) : release(tx, row.id);
+// A result over the limit of its contract: withheld, or cut, which is said in words. The receipt speaks of the whole
+// one.
+std::string limit_result(const Call& call, ServerAnswer& answer, std::optional<std::string>& withheld) {
+  const auto& contract = call.judged.tool->contract;
+  if (!contract || !contract->max_result_bytes || answer.kind != ServerAnswer::Kind::result || withheld) return {};
+  const std::size_t bytes = answer.result.raw().size();
+  const std::size_t most = *contract->max_result_bytes;
+  if (bytes <= most) return {};
+  const std::string words = fmt::format("it has {} bytes, and its contract allows {}", bytes, most);
+  auto cut = contract->over_limit == trust::OverLimit::truncate ? json::Document::parse(cut_result(answer.result, most))
+                                                                : Result<json::Document>(fail(ErrorCode::limit, words));
+  if (!cut) {
+    withheld = words;
+    return {};
+  }
+  answer.document = std::make_shared<const json::Document>(std::move(*cut));
+  answer.result = answer.document->root();
+  return "The result was cut: " + words + ".";
+}
+
+std::string note_of(const std::string& cut, const std::string& warning) {
+  if (!cut.empty()) return cut;
+  return warning.empty() ? std::string() : "Passed on, although it does not fit the outputSchema: " + warning;
+}
+
+// The row as the last answer leaves it.
+OperationRow concluded(const Call& call, const Finding& finding, const Conclusion& conclusion, Deed& deed) {
+  OperationRow row = call.row;
+  // From `intent` nothing but a failure to send leads anywhere else than through `sent`.
+  if (finding.proof != Proof::not_sent) static_cast<void>(step(row, Event::dispatch));
+  const auto stepped = step(row, conclusion.event);
+  if (!stepped) log::error("operation.step", {{"operation", row.id}, {"what", stepped.error().message}});
+  if (stepped) deed = stepped->deed;
+  row.unknown = conclusion.unknown;
+  // Nothing came of the last attempt, and of an earlier one it is not known.
+  const bool by_earlier = conclusion.event == Event::lose && call.doubtful && finding.proof != Proof::lost;
+  row.basis = by_earlier ? "earlier-attempt" : finding.basis;
+  return row;
+}
+
+Status store_ending(Tx& tx, const OperationRow& row, Deed deed, const std::string& kept) {
+  if (auto put = tx.put(row); !put) return put;
+  // Of a read that nobody was asked for, nothing was sealed.
+  if (!is_open(row.state) && !(row.is_read && row.approval.empty())) {
+    if (auto dropped = tx.drop_sealed(row.id, "params"); !dropped) return dropped;
+  }
+  if (auto settled = settle_budgets(tx, deed, row.id); !settled) return settled;
+  return kept.empty() ? Status{} : tx.put_sealed(row.id, "result", kept);
+}
+
+// Kept answers begin with what they are: `R` a result, `E` a JSON-RPC error.
+std::string kept_answer(const Flight& flight) {
+  if (flight.result) return "R" + *flight.result;
+  return flight.error ? "E" + kept_error(*flight.error) : std::string();
 }
 
 }  // namespace
@@ -170,40 +107,15 @@ std::vector<std::string> Calls::fulfilled(const Call& call, const OperationRow& 
   return rules;
 }
 
-asio::awaitable<void> Calls::conclude(FlightPtr flight, ServerAnswer answer) {
-  Call& call = flight->call;
-  const Finding finding = judge_answer(call, answer);
-  if (answer.kind == ServerAnswer::Kind::result && !is_result_of(call.request.method, answer.result)) {
-    answer.kind = ServerAnswer::Kind::lost;
-    answer.detail = fmt::format("the server's answer is no result of {}", to_string(call.request.method));
-  }
-  OperationRow row = call.row;
-  // From `intent` nothing but a failure to send leads anywhere else than through `sent`.
-  const bool sent = finding.basis != "not-sent";
-  if (sent) static_cast<void>(step(row, Event::dispatch));
-  if (auto stepped = step(row, finding.event); !stepped)
-    log::error("operation.step", {{"operation", row.id}, {"what", stepped.error().message}});
-  row.unknown = finding.unknown;
-  row.basis = finding.basis;
-  row.reason = answer.detail;
-  row.updated = clock_.now();
-
-  std::string warning;
-  const auto withheld = judge_result(call, answer, warning);
-  CallMeta meta;
-  meta.verdict = call.judged.decision.verdict;
-  meta.outcome = row.outcome;
-  meta.operation = row.id;
-  meta.approval = call.approval;
+// What one attempt came to; who concludes the operation sets the outcome.
+trust::ReceiptBody Calls::receipt_of_attempt(const Call& call, const OperationRow& row, const ServerAnswer& answer,
+                                             const Finding& finding) const {
   trust::ReceiptBody body =
-      body_of(call, row.is_read && call.row.receipt.empty() ? trust::ReceiptKind::call : trust::ReceiptKind::outcome);
-  body.id = entropy_.id("rc", row.updated);
-  meta.receipt = row.receipt = body.id;
+      body_of(call, row.is_read && row.receipt.empty() ? trust::ReceiptKind::call : trust::ReceiptKind::outcome);
   body.attempt = static_cast<std::uint32_t>(row.attempts);
-  body.outcome = trust::OutcomeRecord{row.outcome, row.basis};
   body.times.sent = call.sent;
   body.times.answered = call.answered;
-  body.times.concluded = row.updated;
+  body.times.concluded = clock_.now();
   trust::ResultRecord result;
   result.status = finding.status;
   if (answer.kind == ServerAnswer::Kind::result) {
@@ -215,29 +127,52 @@ asio::awaitable<void> Calls::conclude(FlightPtr flight, ServerAnswer answer) {
       result.recorded = trust::recorded_values(content, {call.judged.tool->contract->record_result, hidden});
     }
   }
-  if (withheld) result.marks.emplace_back("withheld");
-  if (!warning.empty()) result.marks.emplace_back("output-schema");
   body.result = std::move(result);
+  return body;
+}
 
-  set_answer(flight, answer, finding.status, withheld, warning, meta);
-  const bool keep = is_kept(row);
-  const std::string kept = flight->result  ? "R" + *flight->result
-                           : flight->error ? "E" + kept_error(*flight->error)
-                                           : std::string();
+asio::awaitable<void> Calls::conclude(FlightPtr flight, ServerAnswer answer) {
+  Call& call = flight->call;
+  if (flight->late && judge_answer(call, answer).proof != Proof::applied) answer = std::move(*flight->late);
+  const Finding finding = judge_answer(call, answer);
+  const Conclusion conclusion = conclusion_of(finding.proof, call.row.is_read, call.doubtful);
+  if (answer.kind == ServerAnswer::Kind::result && !is_result_of(call.request.method, answer.result)) {
+    answer.kind = ServerAnswer::Kind::lost;
+    answer.detail = fmt::format("the server's answer is no result of {}", to_string(call.request.method));
+  }
+  Deed deed = Deed::hold;
+  OperationRow row = concluded(call, finding, conclusion, deed);
+  row.reason = answer.detail;
+  row.updated = clock_.now();
+
+  std::string warning;
+  auto withheld = judge_result(call, answer, warning);
+  CallMeta meta;
+  meta.verdict = call.judged.decision.verdict;
+  meta.outcome = row.outcome;
+  meta.operation = row.id;
+  meta.approval = call.approval;
+  trust::ReceiptBody body = receipt_of_attempt(call, call.row, answer, finding);
+  body.id = entropy_.id("rc", row.updated);
+  meta.receipt = row.receipt = body.id;
+  body.outcome = trust::OutcomeRecord{row.outcome, row.basis};
+  body.times.concluded = row.updated;
   const std::vector<std::string> evidence = fulfilled(call, row, answer, withheld.has_value() || !warning.empty());
+  const std::string cut = limit_result(call, answer, withheld);
+  if (withheld) body.result->marks.emplace_back("withheld");
+  if (!cut.empty()) body.result->marks.emplace_back("truncated");
+  if (!warning.empty()) body.result->marks.emplace_back("output-schema");
+
+  const std::string note = note_of(cut, warning);
+  set_answer(flight, answer, finding.status, withheld, note, meta);
+  const std::string kept = is_kept(row) ? kept_answer(*flight) : std::string();
   auto stored = co_await store_.commit(Durability::crash, [&](Tx& tx) -> Status {
     auto appended = tx.append(body);
     if (!appended) return fail(appended.error());
-    if (auto put = tx.put(row); !put) return put;
-    // Of a read that nobody was asked for, nothing was sealed.
-    if (!is_open(row.state) && !(row.is_read && call.approval.empty())) {
-      if (auto dropped = tx.drop_sealed(row.id, "params"); !dropped) return dropped;
-    }
     if (!evidence.empty()) {
-      if (auto kept = keep_evidence(tx, call, evidence, body.id); !kept) return kept;
+      if (auto held = keep_evidence(tx, call, evidence, body.id); !held) return held;
     }
-    if (auto settled = settle_budgets(tx, row); !settled) return settled;
-    return keep ? tx.put_sealed(row.id, "result", kept) : Status{};
+    return store_ending(tx, row, deed, kept);
   });
   call.row = std::move(row);
   if (!stored) {
@@ -246,7 +181,7 @@ asio::awaitable<void> Calls::conclude(FlightPtr flight, ServerAnswer answer) {
     recording_lost_ = true;
     meta.unrecorded = true;
     meta.receipt.clear();
-    set_answer(flight, answer, finding.status, withheld, warning, meta);
+    set_answer(flight, answer, finding.status, withheld, note, meta);
   }
   remember(call.row);
   if (call.row.state == OperationState::unknown) forget_fingerprint(call.row);
@@ -256,7 +191,7 @@ asio::awaitable<void> Calls::conclude(FlightPtr flight, ServerAnswer answer) {
 
 // The answer's words; also called a second time if the outcome could not be stored.
 void Calls::set_answer(const FlightPtr& flight, const ServerAnswer& answer, trust::ResultStatus status,
-                       const std::optional<std::string>& withheld, const std::string& warning, CallMeta& meta) {
+                       const std::optional<std::string>& withheld, const std::string& note, CallMeta& meta) {
   Call& call = flight->call;
   flight->result.reset();
   flight->error.reset();
@@ -283,12 +218,7 @@ void Calls::set_answer(const FlightPtr& flight, const ServerAnswer& answer, trus
                               {},
                               false});
     }
-    if (!warning.empty())
-      meta.reasons.push_back({ReasonCode::result_withheld,
-                              "Passed on, although it does not fit the outputSchema: " + warning,
-                              {},
-                              {},
-                              false});
+    if (!note.empty()) meta.reasons.push_back({ReasonCode::result_withheld, note, {}, {}, false});
     flight->result = marked_result(answer.result, meta);
     return;
   }
@@ -308,7 +238,7 @@ void Calls::set_answer(const FlightPtr& flight, const ServerAnswer& answer, trus
                 words_of(answer));
     return;
   }
-  if (status == trust::ResultStatus::refused) {
+  if (status == trust::ResultStatus::refused && meta.outcome != Outcome::unknown) {
     const auto code = answer.cancelled == CancelReason::stop ? ReasonCode::stopped
                       : answer.cancelled                     ? ReasonCode::cancelled
                       : answer.timed_out                     ? ReasonCode::deadline_exceeded
@@ -387,25 +317,10 @@ void Calls::answer_refused(const FlightPtr& flight, const Refusal& refusal, Call
                 static_cast<double>(clock_.now() - call.request.received) / 1000.0);
 }
 
-bool is_result_of(Method method, json::Value result) {
-  if (!result || !result.is_object()) return false;
-  if (method == Method::resources_read) return result.find("contents").is_array();
-  if (method == Method::prompts_get) return result.find("messages").is_array();
-  if (method == Method::completion_complete) return result.find("completion").is_object();
-  const json::Value content = result.find("content");
-  const json::Value flag = result.find("isError");
-  const json::Value type = result.find("resultType");
-  if (flag && !flag.is_bool()) return false;
-  if (type && !type.equals("complete")) return false;
-  if (content) return content.is_array();
-  const json::Value structured = result.find("structuredContent");
-  return structured && structured.is_object();
-}
-
 // Keeps what stands in the way of later calls.
 void Calls::remember(const OperationRow& row) {
   const auto gone = std::erase_if(unknowns_, [&](const OperationRow& known) { return known.id == row.id; });
-  const bool stays = row.state == OperationState::unknown || row.state == OperationState::reconciling;
+  const bool stays = is_unknown(row.state) && !row.is_read;
   if (stays) unknowns_.push_back(row);
   if (gone == 0 && !stays) return;
   ++epoch_;

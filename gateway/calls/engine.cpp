@@ -71,6 +71,10 @@ bool Calls::is_current(const Judgement& judged) const {
 
 asio::awaitable<void> Calls::work(FlightPtr flight) {
   Call& call = flight->call;
+  if (call.resend) {
+    co_await resend(flight);
+    co_return;
+  }
   if (!call.approval.empty()) {  // taken up again: what ended meanwhile stays ended
     auto approval = co_await load_approval(call.approval);
     if (!approval || refuse_ended(call, *approval, clock_.now())) {
@@ -97,24 +101,20 @@ asio::awaitable<void> Calls::work(FlightPtr flight) {
     }
     flight->stage = Stage::running;
     flight->changed.notify();
-    const Deadline deadline = flight->deadline = deadline_for(call);  // one for linking, verifying and the answer
-    LinkKey key{call.row.server, call.row.principal, call.request.client->session};
-    auto link = co_await servers_.link(std::move(key), deadline);
-    if (!link) {
-      refuse(call.judged, ReasonCode::server_unavailable,
-             fmt::format("The server `{}` is not available: {}.", call.row.server, link.error().message));
-      co_await conclude_refused(flight);
-      co_return;
-    }
-    auto same = co_await definitions_.verify(*link, call.judged.tool, deadline);
-    if (!same) {
-      refuse(call.judged, ReasonCode::server_unavailable,
-             fmt::format("The server `{}` did not answer: {}.", call.row.server, same.error().message));
+    flight->deadline = deadline_for(call);  // one for linking, verifying and all attempts
+    const auto link = co_await connect(flight);
+    if (call.judged.refused()) {
       co_await conclude_refused(flight);
       co_return;
     }
     // What was decided before a wait is decided again after it (promise 1).
-    if (!*same || !is_current(call.judged)) continue;
+    if (!link || !is_current(call.judged)) continue;
+    const bool unmoved = co_await revision_holds(flight);
+    if (call.judged.refused()) {
+      co_await conclude_refused(flight);
+      co_return;
+    }
+    if (!unmoved || !is_current(call.judged)) continue;
     if (flight->cancel.reason()) {
       refuse(call.judged, ReasonCode::cancelled, "The call was cancelled before it was sent.");
       co_await conclude_refused(flight);
@@ -126,8 +126,9 @@ asio::awaitable<void> Calls::work(FlightPtr flight) {
       co_await conclude_refused(flight);
       co_return;
     }
-    ServerAnswer answer = co_await dispatch(flight, *link, std::move(*permit));
+    ServerAnswer answer = co_await send(flight, link, std::move(*permit));
     co_await conclude(flight, std::move(answer));
+    co_await tell_reconciled(flight);
     co_return;
   }
   refuse(call.judged, ReasonCode::limit_reached,
@@ -138,7 +139,8 @@ asio::awaitable<void> Calls::work(FlightPtr flight) {
 // After a fault of ours: what is known of the operation, without the store.
 void Calls::give_up(const FlightPtr& flight) {
   OperationRow& row = flight->call.row;
-  const bool recorded = row.state == OperationState::intent || row.state == OperationState::sent;
+  const bool recorded =
+      row.state == OperationState::intent || row.state == OperationState::sent || is_unknown(row.state);
   if (!recorded || row.is_read) {
     flight->error = mcp::RpcError{mcp::code::kInternalError, "the gateway failed; its log says why", {}};
     return;

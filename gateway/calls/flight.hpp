@@ -11,6 +11,7 @@
 
 #include "gateway/base/signal.hpp"
 #include "gateway/calls/call.hpp"
+#include "gateway/ports/server_link.hpp"
 
 namespace sallyport::gateway::calls {
 
@@ -36,8 +37,9 @@ struct Flight {
   std::optional<mcp::RpcError> error;  // … or an error
   bool dormant = false;                // waits in the store for an approval; nobody drives it
   Cancel cancel;
-  Deadline deadline;  // absolute, from the moment it may run
-  Refusal pending;    // what a client is told whose hold ended: APPROVAL_PENDING
+  Deadline deadline;                 // absolute, from the moment it may run
+  Refusal pending;                   // what a client is told whose hold ended: APPROVAL_PENDING
+  std::optional<ServerAnswer> late;  // a good answer to an earlier attempt, while another is under way
 };
 
 }  // namespace sallyport::gateway::calls

@@ -1,7 +1,6 @@
 #include "gateway/calls/operation_table.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 
@@ -9,38 +8,55 @@ namespace sallyport::gateway::calls {
 namespace {
 
 using enum OperationState;
+using trust::ReceiptKind;
+
+constexpr Receipts kNone{};
+constexpr Receipts kRefusal{ReceiptKind::refusal};
+constexpr Receipts kIntent{ReceiptKind::intent};
+constexpr Receipts kOutcome{ReceiptKind::outcome};
+constexpr Receipts kNextIntent{ReceiptKind::outcome, ReceiptKind::intent};
+constexpr Receipts kFinding{ReceiptKind::reconciliation};
 
 constexpr std::array kTransitions{
-    Transition{received, Event::ask, waiting},
-    Transition{received, Event::allow, ready},
-    Transition{received, Event::refuse, refused},
-    Transition{waiting, Event::allow, ready},
-    Transition{waiting, Event::refuse, refused},
-    Transition{ready, Event::ask, waiting},  // decided again after a wait, and the answer is another now
-    Transition{ready, Event::refuse, refused},
-    Transition{ready, Event::record, intent},
-    Transition{intent, Event::dispatch, sent},
-    Transition{intent, Event::fail, failed},
-    Transition{intent, Event::restart, unknown},
-    Transition{sent, Event::apply, applied},
-    Transition{sent, Event::fail, failed},
-    Transition{sent, Event::lose, unknown},
-    Transition{sent, Event::restart, unknown},
-    Transition{awaiting_input, Event::apply, applied},
-    Transition{awaiting_input, Event::fail, failed},
-    Transition{awaiting_input, Event::lose, unknown},
-    Transition{awaiting_input, Event::restart, unknown},
-    Transition{running, Event::apply, applied},
-    Transition{running, Event::fail, failed},
-    Transition{running, Event::lose, unknown},
-    Transition{running, Event::restart, unknown},
-    Transition{unknown, Event::look, reconciling},
-    Transition{unknown, Event::prove_applied, resolved_applied},
-    Transition{unknown, Event::prove_none, resolved_none},
-    Transition{reconciling, Event::look_failed, unknown},
-    Transition{reconciling, Event::restart, unknown},
-    Transition{reconciling, Event::prove_applied, resolved_applied},
-    Transition{reconciling, Event::prove_none, resolved_none},
+    Transition{received, Event::ask, waiting, Deed::keep_question, kNone},
+    Transition{received, Event::allow, ready, Deed::nothing, kNone},
+    Transition{received, Event::refuse, refused, Deed::drop, kRefusal},
+    Transition{waiting, Event::allow, ready, Deed::nothing, kNone},
+    Transition{waiting, Event::refuse, refused, Deed::drop, kRefusal},
+    // Decided again after a wait, and the answer is another now.
+    Transition{ready, Event::ask, waiting, Deed::keep_question, kNone},
+    Transition{ready, Event::refuse, refused, Deed::drop, kRefusal},
+    Transition{ready, Event::record, intent, Deed::spend, kIntent},
+    Transition{intent, Event::dispatch, sent, Deed::send, kNone},
+    Transition{intent, Event::retry, intent, Deed::next_attempt, kNextIntent},
+    Transition{intent, Event::fail, failed, Deed::give_back, kOutcome},
+    Transition{intent, Event::lose, unknown, Deed::hold, kOutcome},  // not sent, but an earlier attempt was
+    Transition{intent, Event::restart, unknown, Deed::hold, kOutcome},
+    Transition{sent, Event::need_input, awaiting_input, Deed::nothing, kNone},
+    Transition{sent, Event::take_task, running, Deed::nothing, kNone},
+    Transition{sent, Event::retry, intent, Deed::next_attempt, kNextIntent},
+    Transition{sent, Event::apply, applied, Deed::keep, kOutcome},
+    Transition{sent, Event::fail, failed, Deed::give_back, kOutcome},
+    Transition{sent, Event::lose, unknown, Deed::hold, kOutcome},
+    Transition{sent, Event::restart, unknown, Deed::hold, kOutcome},
+    // The answer to the server's question is judged like arguments, and recorded like them.
+    Transition{awaiting_input, Event::record, intent, Deed::next_attempt, kIntent},
+    Transition{awaiting_input, Event::apply, applied, Deed::keep, kOutcome},
+    Transition{awaiting_input, Event::fail, failed, Deed::give_back, kOutcome},
+    Transition{awaiting_input, Event::lose, unknown, Deed::hold, kOutcome},
+    Transition{awaiting_input, Event::restart, unknown, Deed::hold, kOutcome},
+    Transition{running, Event::apply, applied, Deed::keep, kOutcome},
+    Transition{running, Event::fail, failed, Deed::give_back, kOutcome},
+    Transition{running, Event::lose, unknown, Deed::hold, kOutcome},
+    Transition{running, Event::restart, unknown, Deed::hold, kOutcome},
+    Transition{unknown, Event::look, reconciling, Deed::nothing, kNone},  // the lookup has a receipt of its own
+    Transition{unknown, Event::resend, reconciling, Deed::next_attempt, kIntent},
+    Transition{unknown, Event::prove_applied, resolved_applied, Deed::keep, kFinding},
+    Transition{unknown, Event::prove_none, resolved_none, Deed::give_back, kFinding},
+    Transition{reconciling, Event::look_failed, unknown, Deed::hold, kFinding},
+    Transition{reconciling, Event::restart, unknown, Deed::hold, kOutcome},
+    Transition{reconciling, Event::prove_applied, resolved_applied, Deed::keep, kFinding},
+    Transition{reconciling, Event::prove_none, resolved_none, Deed::give_back, kFinding},
 };
 
 }  // namespace
@@ -48,45 +64,44 @@ constexpr std::array kTransitions{
 std::span<const Transition> transitions() { return kTransitions; }
 
 std::string_view to_string(Event event) {
-  switch (event) {
-    case Event::ask:
-      return "ask";
-    case Event::allow:
-      return "allow";
-    case Event::refuse:
-      return "refuse";
-    case Event::record:
-      return "record";
-    case Event::dispatch:
-      return "dispatch";
-    case Event::apply:
-      return "apply";
-    case Event::fail:
-      return "fail";
-    case Event::lose:
-      return "lose";
-    case Event::restart:
-      return "restart";
-    case Event::look:
-      return "look";
-    case Event::look_failed:
-      return "look_failed";
-    case Event::prove_applied:
-      return "prove_applied";
-    case Event::prove_none:
-      return "prove_none";
+  constexpr std::array<std::string_view, kEvents> kNames{
+      "ask",  "allow", "refuse",  "record", "dispatch", "need_input",  "take_task",     "retry",     "apply",
+      "fail", "lose",  "restart", "look",   "resend",   "look_failed", "prove_applied", "prove_none"};
+  return kNames.at(static_cast<std::size_t>(event));
+}
+
+std::string_view to_string(Deed deed) {
+  switch (deed) {
+    case Deed::nothing:
+      return "";
+    case Deed::keep_question:
+      return "the question and the arguments are stored";
+    case Deed::drop:
+      return "what was stored to run it is dropped";
+    case Deed::spend:
+      return "the approval is spent, budgets are reserved, the scope's revision moves";
+    case Deed::send:
+      return "the request may leave";
+    case Deed::next_attempt:
+      return "one more attempt is counted";
+    case Deed::keep:
+      return "what was reserved stays spent";
+    case Deed::give_back:
+      return "what was reserved is given back";
+    case Deed::hold:
+      return "what was reserved is held";
   }
   return "";
 }
 
-Result<OperationState> next(OperationState from, Event event) {
+Result<Transition> next(OperationState from, Event event) {
   const auto* it =
       std::ranges::find_if(kTransitions, [&](const Transition& t) { return t.from == from && t.event == event; });
   if (it == kTransitions.end()) {
     return fail(ErrorCode::internal,
                 fmt::format("an operation in state `{}` cannot take `{}`", to_string(from), to_string(event)));
   }
-  return it->to;
+  return *it;
 }
 
 Outcome outcome_of(OperationState state) {
@@ -134,12 +149,19 @@ bool is_open(OperationState state) {
   return true;
 }
 
-Status step(OperationRow& row, Event event) {
-  auto state = next(row.state, event);
-  if (!state) return fail(state.error());
-  row.state = *state;
-  row.outcome = outcome_of(*state);
-  return {};
+bool is_unknown(OperationState state) { return state == unknown || state == reconciling; }
+
+Result<Transition> step(OperationRow& row, Event event) {
+  auto transition = next(row.state, event);
+  if (!transition) return transition;
+  row.state = transition->to;
+  row.outcome = outcome_of(transition->to);
+  return transition;
+}
+
+trust::ReceiptKind receipt_of(const Transition& transition, const OperationRow& row) {
+  if (row.is_read && row.receipt.empty()) return ReceiptKind::call;
+  return transition.receipts[0].value_or(ReceiptKind::outcome);
 }
 
 }  // namespace sallyport::gateway::calls

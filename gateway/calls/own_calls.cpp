@@ -18,21 +18,37 @@ constexpr std::string_view kWait =
     R"json("required":["id"],"additionalProperties":false},)json"
     R"json("annotations":{"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}})json";
 
-Answer told(const CallMeta& meta, std::string_view sentence) { return Answer::of(refusal_result(meta, sentence)); }
-
-Answer invalid(std::string sentence) {
-  CallMeta meta;
-  meta.code = ReasonCode::arguments_invalid;
-  meta.retry = retry_for(ReasonCode::arguments_invalid);
-  meta.reasons.push_back(Reason{ReasonCode::arguments_invalid, sentence, {}, {}, false});
-  return told(meta, sentence);
-}
+constexpr std::string_view kFinish =
+    R"json({"name":"sallyport_finish","title":"Finish this run",)json"
+    R"json("description":"Call it when the work is done, before reporting success. It checks that everything this run has to show is there and )json"
+    R"json(current, and that nothing is unknown: `complete`, `completion_rejected` (it says what to do first) or `unresolved` (an operator has to )json"
+    R"json(settle an operation).",)json"
+    R"json("inputSchema":{"type":"object","properties":{},"additionalProperties":false},)json"
+    R"json("outputSchema":{"type":"object","properties":{"status":{"type":"string","enum":["complete","completion_rejected","unresolved"]}},)json"
+    R"json("required":["status"]},)json"
+    R"json("annotations":{"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}})json";
 
 }  // namespace
 
-std::vector<std::string> Calls::own_tools() { return {std::string(kWait)}; }
+Answer Calls::invalid_own_call(const std::string& sentence, ReasonCode code) {
+  CallMeta meta;
+  meta.code = code;
+  meta.retry = retry_for(code);
+  meta.reasons.push_back(Reason{code, sentence, {}, {}, false});
+  return Answer::of(refusal_result(meta, sentence));
+}
+
+std::vector<std::string> Calls::own_tools() const {
+  std::vector<std::string> tools{std::string(kWait)};
+  if (options_.run_evidence) tools.emplace_back(kFinish);
+  return tools;
+}
 
 asio::awaitable<Answer> Calls::own_call(Inbound inbound, Request request) {
+  if (request.name == "sallyport_finish" && options_.run_evidence) {
+    Answer finished = co_await finish_call(std::move(inbound), std::move(request));
+    co_return finished;
+  }
   if (request.name != "sallyport_wait")
     co_return Answer::fail(mcp::code::kInvalidParams, "Unknown tool: " + visible(request.name.substr(0, 200)));
   Answer answer = co_await wait_call(std::move(inbound), std::move(request));
@@ -58,12 +74,13 @@ asio::awaitable<Answer> Calls::wait_call(Inbound inbound, Request request) {
   const json::Value id = request.arguments ? request.arguments.find("id") : json::Value();
   if (!id || !id.is_string() || request.arguments.size() != 1 ||
       (!is_id(id.string(), "ap") && !is_id(id.string(), "op"))) {
-    co_return invalid("`sallyport_wait` takes one argument, `id`: an approval id (ap_…) or an operation id (op_…).");
+    co_return invalid_own_call(
+        "`sallyport_wait` takes one argument, `id`: an approval id (ap_…) or an operation id (op_…).");
   }
   auto row = co_await find_operation(id.string());
   // Another principal's operation is the same as none.
   if (!row || row->principal != inbound.client->principal.id) {
-    co_return invalid(fmt::format("There is no approval or operation `{}` of yours.", id.string()));
+    co_return invalid_own_call(fmt::format("There is no approval or operation `{}` of yours.", id.string()));
   }
   FlightPtr flight;
   if (const auto flying = flights_.find(row->id); flying != flights_.end()) {
@@ -77,7 +94,7 @@ asio::awaitable<Answer> Calls::wait_call(Inbound inbound, Request request) {
     if (repeat.answer) co_return std::move(*repeat.answer);
     flight = repeat.flight;
   }
-  if (!flight) co_return invalid("What was to be approved is no longer stored. Call again.");
+  if (!flight) co_return invalid_own_call("What was to be approved is no longer stored. Call again.");
   const bool tool = flight->call.request.method == Method::tools_call;
   Answer answer = co_await attend(flight, std::move(inbound));
   // What was read is no tool's result; it is handed over as the content of one.

@@ -29,6 +29,24 @@ std::string member(const bj::object& query, std::string_view name) {
   return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
 }
 
+// The lookups that a reconciliation rests on are operations of their own; here they belong to the story.
+std::vector<ReceiptRow> with_evidence(Tx& tx, std::vector<ReceiptRow> receipts) {
+  std::vector<ReceiptRow> story;
+  for (ReceiptRow& row : receipts) {
+    boost::system::error_code ec;
+    const bj::value payload = row.kind == "reconciliation" ? bj::parse(row.payload, ec) : bj::value();
+    const bj::value* evidence = ec ? nullptr : payload.find_pointer("/predicate/evidence", ec);
+    if (evidence != nullptr && evidence->is_array()) {
+      for (const bj::value& id : evidence->as_array()) {
+        if (auto found = id.is_string() ? tx.receipt(std::string_view(id.as_string())) : std::nullopt)
+          story.push_back(std::move(*found));
+      }
+    }
+    story.push_back(std::move(row));
+  }
+  return story;
+}
+
 }  // namespace
 
 DeskAnswer People::operations(Person person, std::string state, std::uint32_t limit) {
@@ -58,7 +76,7 @@ DeskAnswer People::operation(Person person, std::string id) {
     ReceiptFilter filter;
     filter.operation = id;
     filter.newest_first = false;
-    receipts = tx.receipts(filter);
+    receipts = with_evidence(tx, tx.receipts(filter));
     return {};
   });
   if (!read) co_return fail(read.error());
@@ -82,8 +100,13 @@ DeskAnswer People::resolve(Person person, std::string id, std::string outcome, s
   });
   if (!read) co_return fail(read.error());
   if (row && row->principal == person.id) co_return fail(ErrorCode::forbidden, "nobody resolves a call of their own");
-  const Event event = outcome == "applied" ? Event::prove_applied : Event::prove_none;
-  auto resolved = co_await calls_.resolve(std::move(id), event, "operator", person.id, std::move(reason));
+  Settlement settlement;
+  settlement.operation = std::move(id);
+  settlement.event = outcome == "applied" ? Event::prove_applied : Event::prove_none;
+  settlement.basis = "operator";
+  settlement.by = person.id;
+  settlement.reason = std::move(reason);
+  auto resolved = co_await calls_.resolve(std::move(settlement));
   if (!resolved) co_return fail(resolved.error());
   co_return json::canonical(bj::value(to_json(*resolved)));
 }

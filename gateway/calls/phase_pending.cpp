@@ -23,10 +23,12 @@ void ask(Judgement& judged, const OperationRow& unknown) {
 
 void block(Judgement& judged, const OperationRow& unknown) {
   judged.unknowns.push_back(unknown.id);
-  refuse(judged, ReasonCode::blocked_by_unknown,
-         fmt::format(
-             "It is not known whether the earlier operation {} ({}) took effect, and this call touches the same thing.",
-             unknown.id, visible(unknown.summary)));
+  refuse(
+      judged, ReasonCode::blocked_by_unknown,
+      fmt::format(
+          "It is not known whether the earlier operation {} ({}) took effect, and this call touches the same thing. An "
+          "operator can settle it with `sallyport operations resolve {}`.",
+          unknown.id, visible(unknown.summary), unknown.id));
   judged.decision.verdict = Verdict::deny;
 }
 

@@ -72,6 +72,8 @@ trust::ReceiptBody Calls::body_of(const Call& call, trust::ReceiptKind kind) con
   body.times.decided = call.decided;
   body.times.at = 0;
   body.idempotency_key = judged.key;
+  body.cause = call.cause;
+  if (judged.server_revision) body.server_revision = *judged.server_revision;
   if (judged.server != nullptr) body.server_identity = judged.server->identity_digest;
   if (judged.tool) {
     body.definition = judged.tool->digest;

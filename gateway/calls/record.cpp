@@ -157,6 +157,94 @@ asio::awaitable<Result<PermittedCall>> Calls::record(FlightPtr flight) {
   co_return Permit::make(call, wants_progress);
 }
 
+// The next attempt of the same operation: what became of the last one and the new intent, in one commit. Nothing is
+// spent again but an attempt. An error: it is not made, and the last attempt's answer stands.
+asio::awaitable<Result<PermittedCall>> Calls::record_attempt(FlightPtr flight, ServerAnswer answer, Finding finding) {
+  Call& call = flight->call;
+  if (!can_record()) co_return fail(ErrorCode::io, "the store is not healthy");
+  OperationRow row = call.row;
+  if (finding.proof != Proof::not_sent) {
+    if (auto stepped = step(row, Event::dispatch); !stepped) co_return fail(stepped.error());
+  }
+  trust::ReceiptBody over = receipt_of_attempt(call, row, answer, finding);
+  const bool maybe_done = finding.proof == Proof::lost && !row.is_read;
+  over.outcome = trust::OutcomeRecord{maybe_done ? Outcome::unknown : Outcome::none, finding.basis};
+  if (auto stepped = step(row, Event::retry); !stepped) co_return fail(stepped.error());
+  const UnixMillis now = clock_.now();
+  row.attempts += 1;
+  row.updated = now;
+  row.basis = "intent";
+  const bool one_receipt = row.is_read && row.receipt.empty();
+  trust::ReceiptBody intent = body_of(call, trust::ReceiptKind::intent);
+  intent.attempt = static_cast<std::uint32_t>(row.attempts);
+  intent.outcome = trust::OutcomeRecord{Outcome::unknown, "intent"};
+  std::string receipt = row.receipt;
+  auto committed = co_await store_.commit(row.is_read ? Durability::crash : Durability::power, [&](Tx& tx) -> Status {
+    if (auto reserved = reserve_attempt(tx, call.judged.budgets, row.id, now); !reserved) return reserved;
+    auto appended = tx.append(over);
+    if (!appended) return fail(appended.error());
+    OperationRow stored = row;
+    if (!one_receipt) {
+      appended = tx.append(intent);
+      if (!appended) return fail(appended.error());
+      stored.receipt = receipt = appended->id;
+    }
+    return tx.put(stored);
+  });
+  if (!committed) co_return fail(committed.error());
+  row.receipt = receipt;
+  call.row = std::move(row);
+  co_return Permit::make(call, true);
+}
+
+// The client's repeat of an unknown operation by the key that the server knows it by: one more attempt of the same
+// operation, on the approval and the budgets that it has spent already.
+asio::awaitable<Result<PermittedCall>> Calls::record_resend(FlightPtr flight) {
+  Call& call = flight->call;
+  if (!can_record()) co_return fail(ErrorCode::io, "the store is not healthy");
+  const UnixMillis now = clock_.now();
+  trust::ReceiptBody body = body_of(call, trust::ReceiptKind::intent);
+  OperationRow row;
+  auto committed = co_await store_.commit(Durability::power, [&](Tx& tx) -> Status {
+    auto found = tx.operation(call.row.id);
+    if (!found) return fail(ErrorCode::not_found, "the operation is gone");
+    row = std::move(*found);
+    if (auto stepped = step(row, Event::resend); !stepped) return fail(stepped.error());
+    row.attempts += 1;
+    row.updated = now;
+    if (auto counted = count_attempt(tx, call.judged.budgets, now); !counted) return counted;
+    trust::ReceiptBody intent = body;
+    intent.attempt = static_cast<std::uint32_t>(row.attempts);
+    intent.supersedes = row.receipt;
+    intent.outcome = trust::OutcomeRecord{Outcome::unknown, "same-key"};
+    auto appended = tx.append(std::move(intent));
+    if (!appended) return fail(appended.error());
+    row.receipt = appended->id;
+    return tx.put(row);
+  });
+  if (!committed) co_return fail(committed.error());
+  call.row = row;
+  remember(row);
+  co_return Permit::make(call, true);
+}
+
+// The gateway's own read, which prepare_own_read() has judged.
+Result<PermittedCall> Calls::record_own_read(Call& call) {
+  if (!can_record()) return fail(ErrorCode::io, "the gateway cannot record what it does");
+  if (call.cause.empty() || !call.row.is_read || call.judged.refused() || !call.judged.concluded)
+    return fail(ErrorCode::internal, "this is no read of the gateway's own");
+  OperationRow row = call.row;
+  for (const Event event : {Event::allow, Event::record}) {
+    if (auto stepped = step(row, event); !stepped) return fail(stepped.error());
+  }
+  call.decided = row.updated = clock_.now();
+  row.basis = "intent";
+  row.attempts = 1;
+  store_.post([row](Tx& tx) { return tx.put(row); });
+  call.row = std::move(row);
+  return Permit::make(call, false);
+}
+
 // A read that rests on nothing that could change meanwhile is not waited for: it has one receipt, at the end or at the
 // next start.
 asio::awaitable<Status> Calls::record_read(Call& call, const OperationRow& row, UnixMillis now) {

@@ -20,6 +20,18 @@ bool under_way(OperationState state) {
   return state == intent || state == sent || state == awaiting_input || state == running || state == reconciling;
 }
 
+// The server's own result that came after all, as a repeat gets it; empty: there is none to give.
+std::string settled_result(const OperationRow& row, json::Value result) {
+  if (!result || row.outcome != Outcome::applied || result.ambiguity()) return {};
+  CallMeta meta;
+  meta.verdict = Verdict::allow;
+  meta.outcome = row.outcome;
+  meta.operation = row.id;
+  meta.approval = row.approval;
+  meta.receipt = row.receipt;
+  return "R" + marked_result(result, meta);
+}
+
 }  // namespace
 
 // What was under way when the process ended: from `intent` on its outcome is unknown (promise 4); a read changes
@@ -37,7 +49,8 @@ asio::awaitable<Status> Calls::recover() {
                      OperationState::running, OperationState::reconciling};
     for (OperationRow row : tx.operations(filter)) {
       if (!under_way(row.state)) continue;
-      if (auto stepped = step(row, Event::restart); !stepped) return stepped;
+      const auto stepped = step(row, Event::restart);
+      if (!stepped) return fail(stepped.error());
       if (row.is_read) {
         row.state = OperationState::failed;
         row.outcome = Outcome::none;
@@ -47,7 +60,7 @@ asio::awaitable<Status> Calls::recover() {
       row.reason = "the gateway ended while it was under way";
       row.updated = now;
       trust::ReceiptBody body = blank;
-      body.kind = row.is_read && row.receipt.empty() ? trust::ReceiptKind::call : trust::ReceiptKind::outcome;
+      body.kind = receipt_of(*stepped, row);
       body.operation = row.id;
       body.attempt = static_cast<std::uint32_t>(row.attempts);
       body.run = row.run;
@@ -77,7 +90,8 @@ asio::awaitable<Status> Calls::load_open() {
     filter.limit = kMost;
     filter.states = {OperationState::unknown, OperationState::reconciling};
     unknowns_ = tx.operations(filter);
-    filter.states = {OperationState::waiting, OperationState::applied, OperationState::failed};
+    filter.states = {OperationState::waiting, OperationState::applied, OperationState::failed,
+                     OperationState::resolved_applied};
     repeatable = tx.operations(filter);
     stops_ = tx.stops(true);
     if (const auto until = tx.setting(kKeysDoubtfulUntil)) keys_doubtful_until_ = std::stoll(*until);
@@ -138,7 +152,7 @@ asio::awaitable<void> Calls::close_dormant(std::string id) {
     if (!found || found->state != OperationState::waiting) return {};
     row = std::move(*found);
     refusal = call.judged.refusals.front();
-    if (auto stepped = step(row, Event::refuse); !stepped) return stepped;
+    if (auto stepped = step(row, Event::refuse); !stepped) return fail(stepped.error());
     row.reason = std::string(to_string(refusal.code)) + ": " + refusal.sentence;
     row.updated = now;
     trust::ReceiptBody body = blank;
@@ -176,60 +190,87 @@ void Calls::remember_denial(const OperationRow& row, const Refusal& refusal) {
 
 // The answer of an attempt that was given up on is evidence (design section 7), if it is a good one.
 void Calls::on_late_answer(LateAnswer late) {
-  const auto known = std::ranges::find(unknowns_, late.operation, &OperationRow::id);
-  if (known == unknowns_.end() || late.answer.kind != ServerAnswer::Kind::result || !is_tool_result(late.answer.result))
+  if (late.answer.kind != ServerAnswer::Kind::result || !is_tool_result(late.answer.result) ||
+      is_error_result(late.answer))
     return;
-  const json::Value flag = late.answer.result.find("isError");
-  if (flag && flag.boolean()) return;
-  tasks_.spawn("late answer of " + late.operation, settle(late.operation, Event::prove_applied, "late-answer", {}, {}));
+  if (const auto flying = flights_.find(late.operation); flying != flights_.end() && !flying->second->call.resend) {
+    flying->second->late = std::move(late.answer);  // another attempt is under way: it need not be made, or not lost
+    flying->second->nudge.notify();
+    return;
+  }
+  if (std::ranges::find(unknowns_, late.operation, &OperationRow::id) == unknowns_.end()) return;
+  Settlement settlement;
+  settlement.operation = late.operation;
+  settlement.basis = "late-answer";
+  settlement.result = late.answer.result;
+  tasks_.spawn("late answer of " + late.operation, settle(std::move(settlement), late.answer.document));
 }
 
-// Ends an unknown operation by evidence or by a person, with its receipt.
-asio::awaitable<void> Calls::settle(std::string operation, Event event, std::string basis, std::string by,
-                                    std::string reason) {
-  auto settled = co_await resolve(std::move(operation), event, std::move(basis), std::move(by), std::move(reason));
-  if (!settled) log::warning("operation.not_settled", {{"reason", settled.error().message}});
+asio::awaitable<void> Calls::settle(Settlement settlement, std::shared_ptr<const json::Document> keep_alive) {
+  const std::string operation = settlement.operation;
+  auto settled = co_await resolve(std::move(settlement));
+  if (!settled) log::warning("operation.not_settled", {{"operation", operation}, {"reason", settled.error().message}});
+  keep_alive.reset();
 }
 
-asio::awaitable<Result<OperationRow>> Calls::resolve(std::string operation, Event event, std::string basis,
-                                                     std::string by, std::string reason) {
+// Ends an unknown operation by evidence or by a person, or says that a look at it proved nothing; with its receipt.
+asio::awaitable<Result<OperationRow>> Calls::resolve(Settlement settlement) {
   OperationRow row;
   const UnixMillis now = clock_.now();
   trust::ReceiptBody body = receipt(trust::ReceiptKind::reconciliation);
+  body.id = entropy_.id("rc", now);
   auto stored = co_await store_.commit(Durability::power, [&](Tx& tx) -> Status {
-    auto found = tx.operation(operation);
-    if (!found) return fail(ErrorCode::not_found, "there is no operation `" + operation + "`");
+    auto found = tx.operation(settlement.operation);
+    if (!found) return fail(ErrorCode::not_found, "there is no operation `" + settlement.operation + "`");
     row = std::move(*found);
-    if (row.state != OperationState::unknown && row.state != OperationState::reconciling) {
+    if (!is_unknown(row.state)) {
       return fail(ErrorCode::conflict, fmt::format("operation `{}` is {}; only an unknown one can be resolved", row.id,
                                                    to_string(row.state)));
     }
-    if (auto stepped = step(row, event); !stepped) return stepped;
-    row.unknown = Unknown::no;
-    row.basis = basis;
-    row.reason = reason;
+    const auto stepped = step(row, settlement.event);
+    if (!stepped) return fail(stepped.error());
+    const bool ended = !is_open(row.state);
+    if (ended) {
+      row.unknown = Unknown::no;
+      row.basis = settlement.basis;
+      row.reason = settlement.reason;
+    }
     row.updated = now;
-    trust::ReceiptBody found_body = body;
-    found_body.operation = row.id;
-    found_body.principal = row.principal;
-    found_body.server_id = row.server;
-    found_body.tool = row.tool;
-    found_body.definition = row.definition;
-    found_body.supersedes = row.receipt;
-    found_body.outcome = trust::OutcomeRecord{row.outcome, basis};
-    found_body.event = trust::EventRecord{"resolved", by, reason, row.id, {}, {}, {}};
-    auto appended = tx.append(std::move(found_body));
-    if (!appended) return fail(appended.error());
-    row.receipt = appended->id;
-    if (auto dropped = tx.drop_sealed(row.id, "params"); !dropped) return dropped;
-    if (auto settled = row.outcome == Outcome::applied ? keep(tx, row.id) : release(tx, row.id); !settled)
-      return settled;
+    trust::ReceiptBody finding = body;
+    finding.operation = row.id;
+    finding.run = row.run;
+    finding.principal = row.principal;
+    finding.server_id = row.server;
+    finding.tool = row.tool;
+    finding.definition = row.definition;
+    finding.supersedes = row.receipt;
+    finding.evidence = settlement.evidence;
+    finding.outcome = trust::OutcomeRecord{row.outcome, settlement.basis};
+    finding.event =
+        trust::EventRecord{ended ? "resolved" : "looked", settlement.by, settlement.reason, row.id, {}, {}, {}};
+    row.receipt = body.id;
+    if (auto appended = tx.append(std::move(finding)); !appended) return fail(appended.error());
+    if (auto settled = settle_budgets(tx, stepped->deed, row.id); !settled) return settled;
+    if (ended) {
+      if (auto dropped = tx.drop_sealed(row.id, "params"); !dropped) return dropped;
+      // What was told of it until now is no longer true.
+      if (auto dropped = tx.drop_sealed(row.id, "result"); !dropped) return dropped;
+      const std::string result = settled_result(row, settlement.result);
+      if (!result.empty()) {
+        if (auto kept = tx.put_sealed(row.id, "result", result); !kept) return kept;
+      }
+    }
     return tx.put(row);
   });
   if (!stored) co_return fail(stored.error());
   remember(row);
-  forget_fingerprint(row);
-  configuration_changed();
+  if (!is_open(row.state)) {
+    forget_fingerprint(row);
+    // Done, and nobody was told yet: the same bytes are still this operation.
+    if (row.outcome == Outcome::applied && !row.delivered && row.key.empty() && !row.fingerprint.empty())
+      by_fingerprint_.try_emplace(row.fingerprint, Known{row.id, now});
+    configuration_changed();
+  }
   co_return row;
 }
 
@@ -253,6 +294,8 @@ asio::awaitable<void> Calls::sweep() {
   }
   for (const std::string& id : due) co_await expire(id, now);
   co_await close_folds(now - kFoldFor);
+  look_at_unknowns();
+  end_quiet_runs(now);
 }
 
 asio::awaitable<void> Calls::expire(std::string id, UnixMillis now) {

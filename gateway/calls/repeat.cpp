@@ -6,6 +6,7 @@
 #include "gateway/calls/calls.hpp"
 #include "gateway/calls/operation_table.hpp"
 #include "schemas/core/encoding.hpp"
+#include "trust/servers/contract.hpp"
 
 namespace sallyport::gateway::calls {
 namespace {
@@ -35,6 +36,16 @@ mcp::RpcError parse_kept_error(const std::string& text) {
 // Whether two rows are one operation by their key.
 bool same_key(const OperationRow& a, const OperationRow& b) {
   return a.principal == b.principal && a.server == b.server && a.tool == b.tool && a.key == b.key;
+}
+
+constexpr Millis kKeepKeys = std::chrono::hours(24 * 7);
+
+// Whether the time of its key is over: a week, or as long as the server remembers it, and never while it is open.
+bool is_forgotten(const Call& call, const OperationRow& same) {
+  if (is_open(same.state) || same.key.empty()) return false;
+  const auto& contract = call.judged.tool->contract;
+  const Millis keep = std::max(kKeepKeys, contract ? contract->retention.value_or(kKeepKeys) : kKeepKeys);
+  return call.row.created - same.updated > keep.count();
 }
 
 // What an operation may be in whose key is in use: not one that was refused, or that provably did nothing.
@@ -88,8 +99,10 @@ asio::awaitable<Calls::Repeat> Calls::find_repeat(FlightPtr flight) {
   std::optional<OperationRow> same = co_await find_same(call);
   if (call.judged.refused()) co_return repeat;
   if (same && call.judged.key.empty() && !same->key.empty()) same.reset();  // a key means that operation only
-  const bool unknown = same && (same->state == OperationState::unknown || same->state == OperationState::reconciling);
-  if (!same || unknown) {  // an unknown one meets its block or ask; repeats of this call join this call
+  if (same && is_forgotten(call, *same)) same.reset();
+  const bool unknown = same && is_unknown(same->state);
+  if (!same || (unknown && call.judged.key.empty())) {
+    // An unknown one meets its block or ask; repeats of this call join this call.
     if (call.judged.key.empty() && !call.row.is_read)
       by_fingerprint_.insert_or_assign(call.row.fingerprint, Known{call.row.id, clock_.now()});
     co_return repeat;
@@ -103,6 +116,12 @@ asio::awaitable<Calls::Repeat> Calls::find_repeat(FlightPtr flight) {
   if (call.judged.refused()) co_return repeat;
   if (const auto flying = flights_.find(same->id); flying != flights_.end()) {
     const FlightPtr other = flying->second;
+    const bool under_way = other->stage == Stage::running || other->stage == Stage::deciding;
+    if (!call.judged.key.empty() && under_way) {
+      record_repeat(call, *same);
+      repeat.answer = key_in_flight(*same);
+      co_return repeat;
+    }
     if (!other->cancel.reason()) {
       record_repeat(call, *same);
       repeat.flight = other;
@@ -114,6 +133,13 @@ asio::awaitable<Calls::Repeat> Calls::find_repeat(FlightPtr flight) {
     co_return repeat;
   }
   record_repeat(call, *same);
+  if (unknown && may_resend(call, *same)) {
+    call.resend = true;
+    call.over_budget.clear();  // a repeat takes nothing from a budget but the request
+    call.approval = same->approval;
+    call.row = std::move(*same);
+    co_return repeat;
+  }
   repeat = co_await resume(*same, call.request.client);
   if (!repeat.flight && !repeat.answer) {
     refuse(call.judged, ReasonCode::approval_invalidated, "What was to be approved is no longer stored.");
@@ -192,6 +218,8 @@ asio::awaitable<std::optional<Answer>> Calls::replay(OperationRow row) {
     answer = Answer::of(mark_replayed(stored->substr(1)));
   } else if (read && stored && stored->starts_with('E')) {
     answer.error = parse_kept_error(stored->substr(1));
+  } else if (row.state == OperationState::resolved_applied || row.state == OperationState::resolved_none) {
+    answer = Answer::of(mark_replayed(resolved_result(row)));
   } else {
     CallMeta meta;
     meta.operation = row.id;

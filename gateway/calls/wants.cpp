@@ -10,6 +10,7 @@
 #include "policy/rules/policy.hpp"
 #include "schemas/core/canonical.hpp"
 #include "schemas/core/encoding.hpp"
+#include "trust/servers/contract.hpp"
 
 namespace sallyport::gateway::calls {
 namespace bj = boost::json;
@@ -82,7 +83,17 @@ asio::awaitable<void> Calls::decide(FlightPtr flight) {
   calls::conclude(call, evidence, hooks, *this);
   const bool bound =
       std::ranges::any_of(call.judged.decision.asks, [](const ApprovalTerms& terms) { return terms.revision; });
-  if (bound && !call.judged.refused() && call.judged.decision.verdict == Verdict::ask) co_await read_revision(call);
+  const bool asks = !call.judged.refused() && call.judged.decision.verdict == Verdict::ask;
+  if (asks && bound) co_await read_revision(call);
+  if (asks && call.judged.tool->contract && call.judged.tool->contract->revision) {
+    auto found = co_await server_revision(call);
+    if (found) {
+      call.judged.server_revision = std::move(*found);
+    } else {
+      refuse(call.judged, ReasonCode::server_unavailable,
+             fmt::format("The revision that an approval is bound to cannot be read: {}.", found.error().message));
+    }
+  }
   call.judged.concluded = true;
   call.decided = clock_.now();
 }
@@ -101,51 +112,102 @@ asio::awaitable<void> Calls::read_revision(Call& call) {
   }
 }
 
-asio::awaitable<std::vector<policy::EvidenceFound>> Calls::find_evidence(FlightPtr flight) {
+namespace {
+
+// Whether the tool is still the one that gave the evidence.
+bool same_tool(const Snapshot& snapshot, const KeptEvidence& kept) {
+  const auto server = snapshot.servers.find(kept.server);
+  if (server == snapshot.servers.end()) return false;
+  const auto tool = server->second.tools.find(kept.tool);
+  return tool != server->second.tools.end() && tool->second->state == ToolState::pinned &&
+         tool->second->digest == kept.definition;
+}
+
+}  // namespace
+
+// The server's own value for the scope's state, as its contract says where to read it.
+asio::awaitable<Result<std::string>> Calls::server_revision(Call& call) {
+  const trust::Revision revision = *call.judged.tool->contract->revision;
+  auto arguments = trust::own_arguments(revision.call, call.request.arguments, call.judged.key, call.row.id);
+  if (!arguments) co_return fail(arguments.error());
+  auto answer = co_await read_for(call.row, revision.call.tool, std::move(*arguments));
+  if (!answer) co_return fail(answer.error());
+  const json::Value value = answer->structured.at(revision.at);
+  if (!value || value.is_object() || value.is_array() || value.is_null())
+    co_return fail(ErrorCode::invalid, fmt::format("there is no value at `{}` of its result", visible(revision.at)));
+  co_return value.is_string() ? value.string() : std::string(value.raw());
+}
+
+// Step 10: read once more, so that what was approved is what is there. False: refused, or decide again.
+asio::awaitable<bool> Calls::revision_holds(FlightPtr flight) {
   Call& call = flight->call;
-  std::vector<std::pair<std::string, std::optional<KeptEvidence>>> kept;
+  if (!call.judged.server_revision) co_return true;
+  auto found = co_await server_revision(call);
+  if (!found) {
+    refuse(call.judged, ReasonCode::server_unavailable,
+           fmt::format("The revision that the approval is bound to cannot be read: {}.", found.error().message));
+    co_return false;
+  }
+  if (*found != *call.judged.server_revision) call.judged.epoch = kStale;
+  co_return *found == *call.judged.server_revision;
+}
+
+// What the principal has to show for each rule: found and current, or why not. A store that cannot be read: nothing.
+asio::awaitable<std::vector<Calls::EvidenceState>> Calls::current_evidence(std::string principal,
+                                                                           std::vector<EvidenceWanted> wanted,
+                                                                           std::string but_operation) {
+  std::vector<std::optional<KeptEvidence>> kept;
   std::vector<std::uint64_t> revisions;
   auto read = co_await store_.read([&](Tx& tx) -> Status {
     kept.clear();
     revisions.clear();
-    for (const EvidenceWanted& wanted : call.judged.weighed.evidence) {
-      const auto text = tx.setting(setting_of(wanted.rule, call.row.principal));
+    for (const EvidenceWanted& one : wanted) {
+      const auto text = tx.setting(setting_of(one.rule, principal));
       auto entry = text ? parse(*text) : std::nullopt;
       revisions.push_back(entry ? tx.revision(entry->server, entry->scope) : 0);
-      kept.emplace_back(wanted.rule, std::move(entry));
+      kept.push_back(std::move(entry));
     }
     return {};
   });
-  std::vector<policy::EvidenceFound> found;
-  for (std::size_t i = 0; read && i < kept.size(); ++i) {
-    const EvidenceWanted& wanted = call.judged.weighed.evidence[i];
-    policy::EvidenceFound entry{kept[i].first, false, {}, "there is no such result of this client yet"};
-    if (const auto& evidence = kept[i].second;
-        evidence && evidence->server == wanted.server && evidence->tool == wanted.tool) {
-      const auto server = call.judged.snapshot->servers.find(evidence->server);
+  kept.resize(wanted.size());
+  revisions.resize(wanted.size());
+  const auto snapshot = snapshots_.current();
+  std::vector<EvidenceState> states;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    EvidenceState state{{wanted[i].rule, false, {}, "there is no such result of this client yet"}, std::nullopt};
+    const auto& evidence = kept[i];
+    if (!read) state.found.words = "the gateway cannot read its records";
+    if (evidence && evidence->server == wanted[i].server && evidence->tool == wanted[i].tool) {
       const auto scope = trust::Scope::from_key(evidence->scope);
-      const Tool* tool = nullptr;
-      if (server != call.judged.snapshot->servers.end()) {
-        const auto it = server->second.tools.find(evidence->tool);
-        tool = it == server->second.tools.end() ? nullptr : it->second.get();
-      }
-      const policy::Rule* rule = call.judged.snapshot->policy->rule(wanted.rule);
+      const policy::Rule* rule = snapshot->policy->rule(wanted[i].rule);
       if (rule == nullptr || !rule->evidence || rule->evidence->text != evidence->wanted) {
-        entry.words = "the rule wants another result now";
-      } else if (tool == nullptr || tool->state != ToolState::pinned || tool->digest != evidence->definition) {
-        entry.words = "the tool that gave it is another now";
+        state.found.words = "the rule wants another result now";
+      } else if (!same_tool(*snapshot, *evidence)) {
+        state.found.words = "the tool that gave it is another now";
       } else if (revisions[i] != evidence->revision) {
-        entry.words = fmt::format("it is older than the scope's revision {}", revisions[i]);
-      } else if (!scope || write_open(*scope, call.row.id)) {
-        entry.words = "a write that touches it is still open";
+        state.found.words = fmt::format("it is older than the scope's revision {}", revisions[i]);
+      } else if (!scope || write_open(*scope, but_operation)) {
+        state.found.words = "a write that touches it is still open";
       } else {
-        entry.found = true;
-        entry.receipt = evidence->receipt;
-        call.judged.evidence.push_back(
-            {wanted.rule, evidence->receipt, evidence->server, evidence->scope, evidence->revision});
+        state.found.found = true;
+        state.found.receipt = evidence->receipt;
+        state.basis =
+            EvidenceBasis{wanted[i].rule, evidence->receipt, evidence->server, evidence->scope, evidence->revision};
       }
     }
-    found.push_back(std::move(entry));
+    states.push_back(std::move(state));
+  }
+  co_return states;
+}
+
+asio::awaitable<std::vector<policy::EvidenceFound>> Calls::find_evidence(FlightPtr flight) {
+  Call& call = flight->call;
+  const std::vector<EvidenceState> states =
+      co_await current_evidence(call.row.principal, call.judged.weighed.evidence, call.row.id);
+  std::vector<policy::EvidenceFound> found;
+  for (const EvidenceState& state : states) {
+    if (state.basis) call.judged.evidence.push_back(*state.basis);
+    found.push_back(state.found);
   }
   co_return found;
 }

@@ -52,6 +52,7 @@ enum class Command : std::uint8_t {
   status,
   login,
   token_new,
+  fingerprint,
 };
 
 struct ReceiptQuery {

@@ -124,6 +124,14 @@ void add_rules(Adder& add) {
   explain->add_option("--principal", out.principal, "The client that would call")->type_name("ID");
   add.offline(explain, "From the files, without a gateway");
 
+  CLI::App* fingerprint = add.verb(
+      add.app, "fingerprint", Command::fingerprint,
+      "Digests of what is in force, of this build with its limits, and of one call; equal files give equal ones",
+      "  sallyport fingerprint\n  sallyport fingerprint orders refund '{\"amount\":40}' --principal agent:ci\n");
+  add.tool_operands(fingerprint, false);
+  add.arguments(fingerprint);
+  fingerprint->add_option("--principal", out.principal, "The client that would call")->type_name("ID");
+
   CLI::App* trust = add.group("trust", "Look at definitions of tools, and accept them");
   CLI::App* accept = add.verb(*trust, "accept", Command::trust_accept, "Show what is new or changed, and accept it",
                               "  sallyport trust accept\n  sallyport trust accept orders refund\n");

@@ -183,23 +183,25 @@ void drop_consequences(Faults& faults) {
   });
 }
 
+// A run can only have to show what a `require` rule names.
+void check_run(const Settings& settings, const policy::Policy& policy, Faults& faults) {
+  for (const std::string& id : settings.run_evidence.value_or(std::vector<std::string>{})) {
+    const policy::Rule* rule = policy.rule(id);
+    if (rule != nullptr && rule->evidence) continue;
+    faults.push_back(file_fault(
+        settings.file,
+        fmt::format("`run.evidence` names `{}`, and the policy has no `require` rule of that id", visible(id))));
+  }
+}
+
 // What loads and is not built yet is said: a member that silently does nothing is worse than one that is refused. None
 // of it would loosen anything.
-void name_what_has_no_effect(const Settings& settings, const trust::TrustFile& trust, const policy::Policy* policy,
-                             Faults& faults) {
+void name_what_has_no_effect(const Settings& settings, const policy::Policy* policy, Faults& faults) {
   const auto note = [&](const std::string& file, const std::string& what) {
     Fault fault = file_fault(file, what + " has no effect in this version");
     fault.level = Fault::Level::note;
     faults.push_back(std::move(fault));
   };
-  const std::string trust_name = settings.trust_files.empty() ? settings.file : settings.trust_files.front();
-  for (const auto& [id, server] : trust.servers) {
-    for (const trust::Contract& contract : server.tools) {
-      if (contract.lookup) note(trust_name, fmt::format("`lookup` of `{}` / `{}`", id, contract.name));
-      if (contract.attempts && *contract.attempts > 1)
-        note(trust_name, fmt::format("`attempts` of `{}` / `{}`", id, contract.name));
-    }
-  }
   if (policy == nullptr) return;
   const std::string policy_name = settings.policy_files.empty() ? settings.file : settings.policy_files.front();
   const auto weaker = [&](const ApprovalTerms& terms, const std::string& where) {
@@ -260,7 +262,8 @@ Checked check_rules(const Settings& settings, const Sources& sources, const Chec
                             .lock_digest = sources.lock ? trust::digest_text(*sources.lock) : std::string(),
                             .files = file_digests(settings, sources)};
   }
-  name_what_has_no_effect(settings, *trust, loaded_policy.policy.get(), checked.faults);
+  name_what_has_no_effect(settings, loaded_policy.policy.get(), checked.faults);
+  if (loaded_policy.policy) check_run(settings, *loaded_policy.policy, checked.faults);
   append(checked.faults, std::move(loaded_trust.faults));
   append(checked.faults, words.faults());
   append(checked.faults, std::move(loaded_policy.faults));

@@ -249,6 +249,8 @@ LoadedSettings load_settings(const SettingsRequest& request, const Environment& 
     if (request.port) settings.listen.port = *request.port;
     if (request.control_port) settings.control.port = *request.control_port;
     decode_limits(root, settings.limits);
+    if (const json::Value run = Decoder::member(root, "run", json::Kind::object))
+      settings.run_evidence = decoder.names(run, "evidence");
     decode_receipts(root, decoder, settings);
     decode_rules(root, "trust", decoder, settings.trust_files, settings.trust_inline);
     decode_rules(root, "policy", decoder, settings.policy_files, settings.policy_inline);

@@ -97,6 +97,8 @@ struct Settings {
   std::vector<std::string> anchor_newest;   // argv; prints the newest checkpoint that the command's place holds
   Millis retention = std::chrono::hours(24 * 400);
   LimitSettings limits;
+  // `run`: the `require` rules whose evidence a run needs to be complete; nullopt: runs have no contract.
+  std::optional<std::vector<std::string>> run_evidence;
 };
 
 }  // namespace sallyport::gateway

@@ -199,6 +199,7 @@ Rig::Rig(RigOptions options) : servers(options.servers), options_(std::move(opti
   calls_options.identity = {"0.0.0", "abcdef", "service"};
   calls_options.limits = options_.limits;
   calls_options.people = options_.people;
+  calls_options.run_evidence = options_.run_evidence;
   calls = std::make_unique<calls::Calls>(io.get_executor(), calls_options, *store, *pool, *catalogue, *catalogue, clock,
                                          system_entropy(), metrics_);
   people = std::make_unique<calls::People>(*calls);

@@ -64,6 +64,7 @@ struct RigOptions {
   std::string state;  // an existing state folder; empty: a new one
   std::string vfs;
   LimitSettings limits;
+  std::optional<std::vector<std::string>> run_evidence;  // what a run has to show
 };
 
 class Rig {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -51,6 +52,7 @@ struct VfsShim::State {
     if (armed == Fault::none || at != armed_at) return Fault::none;
     const Fault fault = std::exchange(armed, Fault::none);
     tripped = true;
+    if (fault == Fault::kill) ::kill(::getpid(), SIGKILL);
     if (fault == Fault::cut) dead = true;
     if (fault == Fault::full) filling = true;
     return fault;
@@ -103,6 +105,7 @@ int shim_write(sqlite3_file* file, const void* bytes, int amount, sqlite3_int64 
       remember(shim(file), offset, amount / 2);
       real(file)->pMethods->xWrite(real(file), bytes, amount / 2, offset);
       return SQLITE_IOERR_WRITE;
+    case Fault::kill:
     case Fault::none:
       break;
   }
@@ -125,6 +128,7 @@ int shim_sync(sqlite3_file* file, int flags) {
     case Fault::io_error:
     case Fault::cut:
       return SQLITE_IOERR_FSYNC;
+    case Fault::kill:
     case Fault::none:
       break;
   }

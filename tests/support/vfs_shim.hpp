@@ -17,6 +17,7 @@ class VfsShim {
     full,      // SQLITE_FULL, as long as still_full() says so
     io_error,  // this one call fails, later ones work
     cut,       // a write gets half of its bytes down, then nothing works any more
+    kill,      // this process gets SIGKILL instead: for children of a test
   };
 
   explicit VfsShim(std::string name);

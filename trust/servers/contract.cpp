@@ -58,6 +58,7 @@ Contract tightening_part(const Contract& contract) {
   out.record_arguments = contract.record_arguments;
   out.record_result = contract.record_result;
   out.max_result_bytes = contract.max_result_bytes;
+  out.over_limit = contract.over_limit;
   out.output = contract.output == Output::enforce ? Output::enforce : Output::warn;
   return out;
 }

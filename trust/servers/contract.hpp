@@ -83,6 +83,7 @@ struct Revision {
 };
 
 enum class Output : std::uint8_t { warn, enforce, off };
+enum class OverLimit : std::uint8_t { withhold, truncate };  // of a result longer than maxResultBytes
 
 struct Contract {
   std::string name;  // as written: `create_order`, `get_*`, `*`
@@ -101,6 +102,7 @@ struct Contract {
   std::vector<std::string> record_arguments;  // pointers whose values receipts show
   std::vector<std::string> record_result;
   std::optional<std::size_t> max_result_bytes;
+  OverLimit over_limit = OverLimit::withhold;
   Output output = Output::warn;
   std::string digest;  // of the entry's canonical form, without comments; bound into approvals
 };

@@ -30,10 +30,10 @@ class ContractReader {
       out.terms.category = category(value);
       return out;
     }
-    const ObjectReader entry(
-        value, "a tool's entry", faults_,
-        {"effect", "destructive", "repeat", "labels", "cases", "paths", "scope", "errors", "idempotencyKey",
-         "retention", "deadline", "attempts", "lookup", "revision", "says", "record", "maxResultBytes", "output"});
+    const ObjectReader entry(value, "a tool's entry", faults_,
+                             {"effect", "destructive", "repeat", "labels", "cases", "paths", "scope", "errors",
+                              "idempotencyKey", "retention", "deadline", "attempts", "lookup", "revision", "says",
+                              "record", "maxResultBytes", "overLimit", "output"});
     if (!entry.usable()) return out;
     out.terms = terms(entry);
     out.cases = cases(entry.get("cases"));
@@ -51,6 +51,8 @@ class ContractReader {
     read_record(entry.get("record"), out);
     const auto bytes = entry.integer("maxResultBytes", 1, std::int64_t{1} << 30U);
     if (bytes) out.max_result_bytes = static_cast<std::size_t>(*bytes);
+    const auto over_limit = entry.word("overLimit", {"withhold", "truncate"});
+    if (over_limit) out.over_limit = static_cast<OverLimit>(*over_limit);
     const auto output = entry.word("output", {"warn", "enforce", "off"});
     if (output) out.output = static_cast<Output>(*output);
     judge_together(value, out);
@@ -280,6 +282,9 @@ class ContractReader {
     if (contract.terms.repeat == Repeat::safe && contract.terms.destructive == true) {
       faults_.warning(value.find("repeat"), "`repeat` is `safe` on a destructive tool: a lost call will be sent again");
     }
+    if (value.find("overLimit") && !contract.max_result_bytes)
+      faults_.error(value.find("overLimit"),
+                    "`overLimit` says what becomes of a result over `maxResultBytes`, which is missing");
     const auto& key = contract.idempotency_key;
     const bool by_key = contract.lookup && std::ranges::any_of(contract.lookup->call.arguments, [](const auto& item) {
                           return item.second.from == OwnArgument::From::key;

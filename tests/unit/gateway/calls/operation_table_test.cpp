@@ -40,8 +40,32 @@ TEST(OperationTable, AnUnknownEndsOnlyByProof) {
 
 TEST(OperationTable, NothingIsSentWithoutAnIntent) {
   for (const Transition& t : transitions()) {
+    const bool recorded = t.receipts[0] == trust::ReceiptKind::intent || t.receipts[1] == trust::ReceiptKind::intent;
     if (t.to == OperationState::sent) EXPECT_EQ(t.from, OperationState::intent);
-    if (t.to == OperationState::intent) EXPECT_EQ(t.from, OperationState::ready);
+    if (t.to == OperationState::intent) EXPECT_TRUE(recorded) << to_string(t.event);
+    if (t.event == Event::resend) EXPECT_TRUE(recorded);
+  }
+}
+
+TEST(OperationTable, AnApprovalIsSpentInOnePlaceOnly) {
+  std::size_t places = 0;
+  for (const Transition& t : transitions()) {
+    if (t.deed != Deed::spend) continue;
+    ++places;
+    EXPECT_EQ(t.from, OperationState::ready);
+    EXPECT_EQ(t.to, OperationState::intent);
+  }
+  EXPECT_EQ(places, 1U);
+}
+
+TEST(OperationTable, WhatEndsAnOperationLeavesAReceiptAndSettlesItsBudgets) {
+  for (const Transition& t : transitions()) {
+    if (is_open(t.to) && !is_unknown(t.to)) continue;
+    if (t.event == Event::look) continue;  // the lookup has a receipt of its own
+    EXPECT_TRUE(t.receipts[0].has_value()) << to_string(t.from) << " " << to_string(t.event);
+    if (is_unknown(t.to) && t.event != Event::resend) EXPECT_EQ(t.deed, Deed::hold);
+    if (outcome_of(t.to) == Outcome::applied) EXPECT_EQ(t.deed, Deed::keep);
+    if (t.to == OperationState::failed || t.to == OperationState::resolved_none) EXPECT_EQ(t.deed, Deed::give_back);
   }
 }
 
@@ -58,10 +82,14 @@ TEST(OperationTable, EveryStateHasANameThatComesBack) {
 
 // docs/operations.md holds exactly this; on a difference the message is the text to put there.
 TEST(OperationTable, TheDocsShowTheTable) {
-  std::string drawn = "| from | event | to | outcome |\n| --- | --- | --- | --- |\n";
+  std::string drawn = "| from | event | to | outcome | receipts | with it |\n| --- | --- | --- | --- | --- | --- |\n";
   for (const Transition& t : transitions()) {
-    drawn += fmt::format("| {} | {} | {} | {} |\n", to_string(t.from), to_string(t.event), to_string(t.to),
-                         to_string(outcome_of(t.to)));
+    std::string receipts;
+    for (const auto& kind : t.receipts) {
+      if (kind) receipts += (receipts.empty() ? "" : ", ") + std::string(trust::to_string(*kind));
+    }
+    drawn += fmt::format("| {} | {} | {} | {} | {} | {} |\n", to_string(t.from), to_string(t.event), to_string(t.to),
+                         to_string(outcome_of(t.to)), receipts, to_string(t.deed));
   }
   std::ifstream file(std::string(SALLYPORT_SOURCE_DIR) + "/docs/operations.md");
   std::stringstream text;

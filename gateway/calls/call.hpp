@@ -94,9 +94,9 @@ struct Call {
   std::optional<std::uint64_t> evidence_revision;  // of the scope, before an evidence tool was called
   UnixMillis decided = 0, sent = 0, answered = 0;
   mutable std::optional<std::vector<std::string>> secrets;  // pointers of arguments that look secret; found once
-  bool doubtful = false;  // an earlier attempt may have been executed
-  bool resend = false;    // the client sent the key of an unknown operation again, and the server knows it by that key
-  std::string cause;      // of the gateway's own reads: the operation they serve
+  bool doubtful = false;                                    // an earlier attempt may have been executed
+  bool resend = false;  // the client sent the key of an unknown operation again, and the server knows it by that key
+  std::string cause;    // of the gateway's own reads: the operation they serve
 };
 
 // Pointers (`*`: every element or member) of the arguments that no record may show: the policy's `redact`, what the

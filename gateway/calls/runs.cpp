@@ -80,6 +80,7 @@ asio::awaitable<Answer> Calls::finish_call(Inbound inbound, Request request) {
   const ReasonCode code = counted ? ReasonCode::budget_exhausted : ReasonCode::recording_unavailable;
   if (!counted || over) {
     flight->call.row.tool = kFinish;
+    flight->call.judged.snapshot = snapshot;
     refuse(flight->call.judged, code, counted ? *over : "The request could not be counted.");
     co_await conclude_refused(flight);
     co_return answer_of(flight);

@@ -10,6 +10,8 @@ find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
+pkg_check_modules(QRENCODE REQUIRED IMPORTED_TARGET libqrencode)
+add_library(qrencode ALIAS PkgConfig::QRENCODE)
 add_library(pcre2 ALIAS PkgConfig::PCRE2)
 add_library(utf8proc ALIAS PkgConfig::UTF8PROC)
 

@@ -50,11 +50,15 @@ DeskAnswer AppDesk::approvals(Person person, std::string state, std::uint32_t li
 DeskAnswer AppDesk::approval(Person person, std::string id) {
   return people_.approval(std::move(person), std::move(id));
 }
-DeskAnswer AppDesk::approve(Person person, std::string id, std::string shown, std::string reason) {
-  return people_.vote(std::move(person), std::move(id), true, std::move(shown), std::move(reason));
+DeskAnswer AppDesk::vote(Person person, std::string id, Vote vote) {
+  return people_.vote(std::move(person), std::move(id), std::move(vote));
 }
-DeskAnswer AppDesk::deny(Person person, std::string id, std::string reason) {
-  return people_.vote(std::move(person), std::move(id), false, {}, std::move(reason));
+DeskAnswer AppDesk::vote_all(Person person, std::vector<AskShown> asks, bool approve, std::string reason) {
+  return people_.vote_all(std::move(person), std::move(asks), approve, std::move(reason));
+}
+DeskAnswer AppDesk::grants(Person person, bool all) { return people_.grants(std::move(person), all); }
+DeskAnswer AppDesk::revoke_grant(Person person, std::string id, std::string reason) {
+  return people_.revoke_grant(std::move(person), std::move(id), std::move(reason));
 }
 DeskAnswer AppDesk::revoke(Person person, std::string id, std::string reason) {
   return people_.revoke(std::move(person), std::move(id), std::move(reason));

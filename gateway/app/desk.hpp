@@ -16,9 +16,11 @@ class AppDesk final : public Desk {
 
   DeskAnswer approvals(Person person, std::string state, std::uint32_t limit) override;
   DeskAnswer approval(Person person, std::string id) override;
-  DeskAnswer approve(Person person, std::string id, std::string shown, std::string reason) override;
-  DeskAnswer deny(Person person, std::string id, std::string reason) override;
+  DeskAnswer vote(Person person, std::string id, Vote vote) override;
+  DeskAnswer vote_all(Person person, std::vector<AskShown> asks, bool approve, std::string reason) override;
   DeskAnswer revoke(Person person, std::string id, std::string reason) override;
+  DeskAnswer grants(Person person, bool all) override;
+  DeskAnswer revoke_grant(Person person, std::string id, std::string reason) override;
   DeskAnswer operations(Person person, std::string state, std::uint32_t limit) override;
   DeskAnswer operation(Person person, std::string id) override;
   DeskAnswer resolve(Person person, std::string id, std::string outcome, std::string reason) override;

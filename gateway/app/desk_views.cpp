@@ -2,6 +2,7 @@
 #include <boost/json.hpp>
 
 #include "gateway/app/desk.hpp"
+#include "gateway/calls/people_json.hpp"
 #include "policy/evaluate/explain.hpp"
 #include "schemas/core/canonical.hpp"
 #include "schemas/core/encoding.hpp"
@@ -9,50 +10,14 @@
 namespace sallyport::gateway {
 namespace bj = boost::json;
 
-namespace {
-
-std::string_view word(ToolState state) {
-  switch (state) {
-    case ToolState::unpinned:
-      return "not accepted";
-    case ToolState::pinned:
-      return "accepted";
-    case ToolState::drifted:
-      return "changed";
-    case ToolState::quarantined:
-      return "quarantined";
-  }
-  return "";
-}
-
-bj::object effect_json(const EffectView& view) {
-  bj::object declared;
-  if (view.declared.read_only) declared["readOnlyHint"] = *view.declared.read_only;
-  if (view.declared.destructive) declared["destructiveHint"] = *view.declared.destructive;
-  if (view.declared.idempotent) declared["idempotentHint"] = *view.declared.idempotent;
-  if (view.declared.open_world) declared["openWorldHint"] = *view.declared.open_world;
-  bj::array labels;
-  for (const auto& label : view.effective.labels) labels.emplace_back(label);
-  bj::object out{{"declared", std::move(declared)},
-                 {"effective", bj::object{{"category", to_string(view.effective.category)},
-                                          {"destructive", view.effective.destructive},
-                                          {"labels", std::move(labels)},
-                                          {"repeat", to_string(view.effective.repeat)}}},
-                 {"source", to_string(view.source)}};
-  if (view.assigned) out["assigned"] = to_string(*view.assigned);
-  return out;
-}
-
-}  // namespace
-
 std::string tools_json(const Snapshot& snapshot) {
   bj::array tools;
   for (const auto& [id, server] : snapshot.servers) {
     for (const auto& [name, tool] : server.tools) {
-      bj::object entry{{"effect", effect_json(tool->effect)},
+      bj::object entry{{"effect", calls::to_json(tool->effect)},
                        {"exposed", tool->exposed},
                        {"server", id},
-                       {"state", word(tool->state)},
+                       {"state", to_string(tool->state)},
                        {"tool", visible(name)}};
       if (!tool->quarantine_reason.empty()) entry["reason"] = visible(tool->quarantine_reason);
       if (!tool->output_note.empty()) entry["note"] = visible(tool->output_note);
@@ -97,8 +62,8 @@ std::string explanation_json(const calls::Call& call) {
     out["tool"] = visible(judged.tool->ref.tool);
     out["principal"] = visible(call.request.client->principal.id);
     out["policy"] = judged.snapshot->policy_digest;
-    out["state"] = word(judged.tool->state);
-    out["effect"] = effect_json(judged.effect);
+    out["state"] = to_string(judged.tool->state);
+    out["effect"] = calls::to_json(judged.effect);
     out["scope"] = visible(judged.scope.name());
     out["text"] = policy::to_text(explanation);
   }

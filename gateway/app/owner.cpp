@@ -19,6 +19,7 @@
 #include "gateway/app/front.hpp"
 #include "gateway/app/learn_secrets.hpp"
 #include "gateway/app/log_keeper.hpp"
+#include "gateway/app/notify.hpp"
 #include "gateway/app/reload.hpp"
 #include "gateway/app/rules.hpp"
 #include "gateway/base/log.hpp"
@@ -114,9 +115,14 @@ class Running final : private ServerEvents, private Readiness {
     auto noted = co_await note_start();
     if (!noted) co_return fail_in("the start could not be recorded", noted.error());
     make_fronts();
+    auto hooks = webhooks_of(settings_, files_);
+    if (!hooks) co_return fail(hooks.error());
+    webhooks_ = std::make_unique<Webhooks>(loop_, std::move(*hooks), *desk_, system_clock());
     auto listening = doors_.open(loop_, settings_, *folder_, options_.tcp, behind());
     if (!listening) co_return listening;
+    tell_address();
     catalogue_->discover_all();
+    webhooks_->start();
     tasks_.spawn("sweep", sweep_forever());
     tell_started();
     co_return Status{};
@@ -155,6 +161,7 @@ class Running final : private ServerEvents, private Readiness {
     for (const auto& [id, server] : settings_.servers) calls_options.server_timeout[id] = server.timeout;
     calls_options.on_ask = [this](const std::string& id) {
       if (control_) control_->approval_changed(id);
+      if (webhooks_) webhooks_->tell(id);
     };
     calls_ = std::make_unique<calls::Calls>(loop_, std::move(calls_options), *store_, *pool_, *catalogue_, *catalogue_,
                                             system_clock(), system_entropy(), metrics_);
@@ -227,6 +234,16 @@ class Running final : private ServerEvents, private Readiness {
     calls_->set_people(persons(settings));
     sessions_->changed("notifications/tools/list_changed", "");
     co_return Status{};
+  }
+
+  // Where links to the console lead.
+  void tell_address() {
+    std::string console = settings_.control.public_url;
+    if (console.empty() && !doors_.control_address().empty()) {
+      console = fmt::format("http{}://{}", settings_.control.certificate.empty() ? "" : "s", doors_.control_address());
+    }
+    control_->set_address(console);
+    webhooks_->set_address(std::move(console));
   }
 
   void tell_started() const {
@@ -409,6 +426,7 @@ class Running final : private ServerEvents, private Readiness {
     bool clean = co_await http_front_->shutdown(deadline);
     clean = co_await stdio_front_->shutdown(deadline) && clean;
     tasks_.cancel();
+    co_await webhooks_->stop();
     const bool drained = co_await control_->stop(Deadline::after(std::chrono::seconds(1)));
     co_await calls_->shutdown(Deadline::after(std::chrono::seconds(1)));
     co_await pool_->shutdown(Deadline::after(std::chrono::seconds(6)));
@@ -525,6 +543,7 @@ class Running final : private ServerEvents, private Readiness {
   std::unique_ptr<HttpFront> http_front_;
   std::unique_ptr<StdioFront> stdio_front_;
   std::unique_ptr<ControlServer> control_;
+  std::unique_ptr<Webhooks> webhooks_;
   Doors doors_;
   Deadline::Clock::time_point last_client_ = Deadline::Clock::now();
   TaskGroup tasks_;

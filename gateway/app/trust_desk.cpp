@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <boost/json.hpp>
 
+#include "gateway/calls/people_json.hpp"
 #include "schemas/core/canonical.hpp"
 #include "schemas/core/encoding.hpp"
 #include "trust/crypto/hash.hpp"
@@ -15,20 +16,6 @@ namespace bj = boost::json;
 
 namespace {
 
-std::string_view word(ToolState state) {
-  switch (state) {
-    case ToolState::unpinned:
-      return "new";
-    case ToolState::pinned:
-      return "accepted";
-    case ToolState::drifted:
-      return "changed";
-    case ToolState::quarantined:
-      return "quarantined";
-  }
-  return "";
-}
-
 // Accepted as it is now: its current text stands in the lock.
 bool is_settled(const Snapshot& snapshot, const Tool& tool) {
   const trust::LockServer* lock = snapshot.lock ? snapshot.lock->server(tool.ref.server) : nullptr;
@@ -37,17 +24,6 @@ bool is_settled(const Snapshot& snapshot, const Tool& tool) {
     if (accepted.digest == tool.current_digest) return true;
   }
   return false;
-}
-
-bj::array lines_of(json::Value value) {
-  const std::string text = json::pretty(value);
-  bj::array lines;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    lines.emplace_back(visible(std::string_view(text).substr(begin, end - begin)));
-    begin = end + 1;
-  }
-  return lines;
 }
 
 // What was accepted of that name last: also where the server is another now (a new release, most often), for then the
@@ -63,19 +39,12 @@ bj::object tool_json(const Snapshot& snapshot, const Tool& tool, bool settled) {
   bj::object out{{"digest", tool.current_digest},
                  {"name", visible(tool.ref.tool)},
                  {"settled", settled},
-                 {"state", word(tool.state)}};
+                 {"state", to_string(tool.state)}};
   if (!tool.quarantine_reason.empty()) out["reason"] = visible(tool.quarantine_reason);
   if (settled) return out;
-  out["definition"] = lines_of(tool.current->root());
+  out["definition"] = calls::visible_lines(tool.current->root());
   if (const json::Value before = accepted_before(snapshot, tool)) {
-    bj::array differences;
-    for (const auto& difference : trust::member_diff(before, tool.current->root())) {
-      bj::object entry{{"pointer", difference.pointer}};
-      if (difference.before) entry["before"] = *difference.before;
-      if (difference.after) entry["after"] = *difference.after;
-      differences.emplace_back(std::move(entry));
-    }
-    out["changes"] = std::move(differences);
+    out["changes"] = calls::differences_json(before, tool.current->root());
   }
   bj::array findings;
   for (const std::string& finding : tool.findings) findings.emplace_back(finding);

@@ -4,10 +4,13 @@
 
 #include <boost/json.hpp>
 
+#include "gateway/calls/grants.hpp"
+#include "gateway/calls/people_json.hpp"
 #include "schemas/core/canonical.hpp"
 #include "schemas/core/encoding.hpp"
 #include "trust/approvals/stored.hpp"
-#include "trust/definitions/definition.hpp"
+#include "trust/servers/contract.hpp"
+#include "trust/servers/scope.hpp"
 
 namespace sallyport::gateway::calls {
 namespace {
@@ -26,27 +29,6 @@ bj::object terms_json(const ApprovalTerms& terms) {
           {"sessionUser", terms.session_user}};
 }
 
-bj::object hints_json(const Hints& hints) {
-  bj::object out;
-  if (hints.read_only) out["readOnlyHint"] = *hints.read_only;
-  if (hints.destructive) out["destructiveHint"] = *hints.destructive;
-  if (hints.idempotent) out["idempotentHint"] = *hints.idempotent;
-  if (hints.open_world) out["openWorldHint"] = *hints.open_world;
-  return out;
-}
-
-bj::object effect_json(const EffectView& view) {
-  bj::array labels;
-  for (const auto& label : view.effective.labels) labels.emplace_back(label);
-  bj::object effective{{"category", to_string(view.effective.category)},
-                       {"destructive", view.effective.destructive},
-                       {"labels", labels},
-                       {"repeat", to_string(view.effective.repeat)}};
-  bj::object out{{"declared", hints_json(view.declared)}, {"effective", effective}, {"source", to_string(view.source)}};
-  if (view.assigned) out["assigned"] = to_string(*view.assigned);
-  return out;
-}
-
 bj::array rules_json(const Decision& decision) {
   bj::array rules;
   for (const MatchedRule& rule : decision.rules) {
@@ -55,18 +37,6 @@ bj::array rules_json(const Decision& decision) {
     rules.emplace_back(std::move(entry));
   }
   return rules;
-}
-
-bj::array drift_json(const Tool& tool) {
-  bj::array out;
-  if (tool.state != ToolState::drifted) return out;
-  for (const auto& difference : trust::member_diff(tool.definition->root(), tool.current->root())) {
-    bj::object entry{{"pointer", difference.pointer}};
-    if (difference.before) entry["before"] = *difference.before;
-    if (difference.after) entry["after"] = *difference.after;
-    out.emplace_back(std::move(entry));
-  }
-  return out;
 }
 
 bj::array unknowns_json(const Call& call, std::span<const OperationRow> unknowns) {
@@ -94,30 +64,6 @@ bj::object forwarded_json(const Request& request) {
   return out;
 }
 
-std::string state_name(ToolState state) {
-  switch (state) {
-    case ToolState::unpinned:
-      return "not accepted";
-    case ToolState::pinned:
-      return "accepted";
-    case ToolState::drifted:
-      return "changed";
-    case ToolState::quarantined:
-      return "quarantined";
-  }
-  return "";
-}
-
-// Nobody has to decide any more: what the client sent is kept no longer than that.
-std::string without_arguments(const std::string& view) {
-  boost::system::error_code ec;
-  bj::value parsed = bj::parse(view, ec);
-  if (ec || !parsed.is_object()) return view;
-  parsed.as_object().erase("arguments");
-  parsed.as_object().erase("forwarded");
-  return json::canonical(parsed);
-}
-
 }  // namespace
 
 Result<trust::Approval> approval_from(const ApprovalRow& row) {
@@ -132,28 +78,20 @@ void update(ApprovalRow& row, const trust::Approval& approval, UnixMillis now) {
   row.expires = approval.expires;
   row.body = trust::print(approval);
   row.updated = now;
-  if (trust::is_final(approval.state)) row.view = without_arguments(row.view);
 }
 
 std::string view_of(const Call& call, const trust::Approval& approval, std::span<const OperationRow> unknowns,
-                    std::string salt) {
+                    const LastCall& last, std::string salt) {
   const Judgement& judged = call.judged;
   const ClientContext& client = *call.request.client;
   bj::array asks;
   for (const auto& terms : approval.asks) asks.emplace_back(terms_json(terms));
-  const std::string arguments = call.request.arguments ? json::pretty(call.request.arguments) : std::string("{}");
-  bj::array lines;  // one text a line: line breaks are the gateway's, everything else of the client is made visible
-  for (std::size_t begin = 0; begin <= arguments.size();) {
-    const std::size_t end = std::min(arguments.find('\n', begin), arguments.size());
-    lines.emplace_back(visible(std::string_view(arguments).substr(begin, end - begin)));
-    begin = end + 1;
-  }
   bj::object view{{"approval", approval.id},
-                  {"arguments", lines},
+                  {"arguments", visible_lines(call.request.arguments)},
                   {"asks", asks},
                   {"created", to_utc(approval.created)},
-                  {"definition", state_name(judged.tool->state)},
-                  {"effect", effect_json(judged.effect)},
+                  {"definition", to_string(judged.tool->state)},
+                  {"effect", to_json(judged.effect)},
                   {"expires", to_utc(approval.expires)},
                   {"operation", approval.operation},
                   {"principal", visible(approval.requester)},
@@ -167,12 +105,24 @@ std::string view_of(const Call& call, const trust::Approval& approval, std::span
     if (!call.request.uri.empty()) view["tool"] = visible(call.request.uri);
   }
   if (auto beside = forwarded_json(call.request); !beside.empty()) view["forwarded"] = std::move(beside);
-  if (judged.tool->contract && !judged.tool->contract->says.empty()) view["says"] = call.row.summary;
+  if (judged.tool->contract && !judged.tool->contract->says.empty()) {
+    view["says"] = call.row.summary;
+    view["heading"] = trust::says_heading(judged.tool->contract->says);
+  }
   if (!judged.server->identity_digest.empty()) view["identity"] = judged.server->identity_digest;
   if (!judged.key.empty()) view["idempotencyKey"] = judged.key;
   if (!client.claimed_name.empty()) view["claimed"] = visible(client.claimed_name + " " + client.claimed_version);
-  if (auto changed = drift_json(*judged.tool); !changed.empty()) view["changed"] = std::move(changed);
+  if (judged.tool->state == ToolState::drifted)
+    view["changed"] = differences_json(judged.tool->definition->root(), judged.tool->current->root());
   if (auto open = unknowns_json(call, unknowns); !open.empty()) view["unknowns"] = std::move(open);
+  if (!last.operation.empty()) {
+    view["last"] = bj::object{{"at", to_utc(last.at)}, {"operation", last.operation}};
+    const auto before = json::Document::parse(last.arguments, {.bytes = last.arguments.size(), .depth = 10'000});
+    const auto none = json::Document::parse("{}");
+    const json::Value now = call.request.arguments ? call.request.arguments : none->root();
+    if (before) view["difference"] = differences_json(before->root(), now);
+  }
+  if (auto offer = offer_json(call, approval.asks); !offer.empty()) view["grants"] = std::move(offer);
   return json::canonical(bj::value(std::move(view)));
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "gateway/calls/call.hpp"
+#include "gateway/calls/last_call.hpp"
 #include "gateway/ports/records.hpp"
 #include "schemas/core/result.hpp"
 #include "trust/approvals/approval.hpp"
@@ -19,7 +20,7 @@ void update(ApprovalRow& row, const trust::Approval& approval, UnixMillis now);
 // cut. Its digest is what an approve names; receipts carry it, so a random `salt` keeps the arguments from being
 // guessed.
 [[nodiscard]] std::string view_of(const Call& call, const trust::Approval& approval,
-                                  std::span<const OperationRow> unknowns, std::string salt);
+                                  std::span<const OperationRow> unknowns, const LastCall& last, std::string salt);
 
 [[nodiscard]] trust::ApprovalRecord record_of(const trust::Approval& approval);
 

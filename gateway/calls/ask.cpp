@@ -1,10 +1,13 @@
 // Step 9: people are asked. The ask stands in the store before anyone waits; the client is held with progress notes;
 // whoever comes back (an identical call, `sallyport_wait`) waits on the same ask.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "gateway/base/log.hpp"
 #include "gateway/calls/approval_rows.hpp"
 #include "gateway/calls/calls.hpp"
+#include "gateway/calls/last_call.hpp"
 #include "gateway/calls/operation_table.hpp"
 #include "schemas/core/encoding.hpp"
 #include "trust/crypto/hash.hpp"
@@ -42,7 +45,11 @@ trust::Binding Calls::binding_of(const Call& call) const {
   binding.principal = call.row.principal;
   binding.idempotency_key = judged.key;
   binding.asks = judged.decision.asks;
-  binding.unknowns = judged.unknowns;
+  // Fewer unknowns than were shown change nothing; one that was not shown does.
+  const bool seen = std::ranges::all_of(judged.unknowns, [&](const std::string& id) {
+    return std::ranges::find(call.shown_unknowns, id) != call.shown_unknowns.end();
+  });
+  binding.unknowns = seen ? call.shown_unknowns : judged.unknowns;
   binding.scope_revision = judged.revision;
   binding.server_revision = judged.server_revision;
   return binding;
@@ -66,6 +73,8 @@ asio::awaitable<Calls::Ask> Calls::ask(FlightPtr flight) {
       call.judged.refusals.push_back(denied->second);  // the same question would only be asked again
       co_return Ask::refused;
     }
+    call.judged.grants = find_grants(call);
+    if (!call.judged.grants.empty()) co_return Ask::approved;
     if (!trust::anyone_can_answer(options_.people, call.judged.decision.asks, call.request.client->principal)) {
       refuse(call.judged, ReasonCode::no_approver,
              "This call needs a person's approval, and nobody who may give it is set up.");
@@ -80,7 +89,8 @@ asio::awaitable<Calls::Ask> Calls::ask(FlightPtr flight) {
       co_return Ask::refused;
     }
   } else if (auto approval = co_await load_approval(call.approval);
-             approval && approval->state == trust::ApprovalState::approved && !trust::is_due(*approval, clock_.now())) {
+             approval && approval->state == trust::ApprovalState::approved &&
+             !trust::is_due(*approval, time_for(call.approval))) {
     if (approval->binding == trust::digest(binding_of(call))) co_return Ask::approved;
   }
   // Also of a read: an identical call joins the ask instead of making another.
@@ -88,13 +98,16 @@ asio::awaitable<Calls::Ask> Calls::ask(FlightPtr flight) {
   by_approval_[call.approval] = call.row.id;
   flight->pending.code = ReasonCode::approval_pending;
   flight->pending.approval = call.approval;
-  flight->pending.sentence = fmt::format("This call waits for the approval of {} (approval {}).",
-                                         asks_whom(call.judged.decision.asks), call.approval);
+  const auto waits = waiting_.find(call.approval);
+  flight->pending.sentence =
+      fmt::format("This call waits for the approval of {} (approval {}{}).", asks_whom(call.judged.decision.asks),
+                  call.approval, waits == waiting_.end() ? "" : ", until " + to_utc(waits->second.expires));
   flight->pending.reasons = {Reason{ReasonCode::approval_pending, flight->pending.sentence, {}, {}, false}};
   flight->stage = Stage::asking;
   flight->changed.notify();
+  const std::string asked = call.approval;  // a grant that answers it ends it
   const Ask answer = co_await wait_for_answer(flight);
-  if (answer != Ask::dormant) by_approval_.erase(call.approval);
+  if (answer != Ask::dormant) by_approval_.erase(asked);
   co_return answer;
 }
 
@@ -126,7 +139,7 @@ asio::awaitable<Calls::Ask> Calls::wait_for_answer(FlightPtr flight) {
       refuse(call.judged, ReasonCode::recording_unavailable, "The approval could not be read.");
       co_return Ask::refused;
     }
-    const UnixMillis now = clock_.now();
+    const UnixMillis now = time_for(call.approval);
     if (trust::is_due(*approval, now)) co_await end_ask(flight, trust::event::Expired{});
     if (refuse_ended(call, *approval, now)) co_return Ask::refused;
     // Decided again on what is in force now: an ask is void only if that differs.
@@ -140,6 +153,13 @@ asio::awaitable<Calls::Ask> Calls::wait_for_answer(FlightPtr flight) {
       const trust::event::Cancelled needless{"", "the rules allow it now"};
       co_await end_ask(flight, needless);
       co_return Ask::again;
+    }
+    if (auto grants = find_grants(call); !grants.empty() && approval->state == trust::ApprovalState::pending) {
+      const trust::event::Cancelled granted{"", "a grant answers it now"};
+      co_await end_ask(flight, granted);
+      call.approval.clear();
+      call.judged.grants = std::move(grants);
+      co_return Ask::approved;
     }
     if (trust::digest(binding_of(call)) != approval->binding && !trust::is_final(approval->state)) {
       std::string changed;
@@ -183,6 +203,9 @@ asio::awaitable<Status> Calls::open_ask(FlightPtr flight) {
   Call& call = flight->call;
   const UnixMillis now = clock_.now();
   if (!may_ask(call.row.principal)) co_return fail(ErrorCode::limit, "too many calls wait for approval");
+  call.shown_unknowns = call.judged.unknowns;
+  auto last = co_await last_call(call);
+  if (!last) co_return fail(last.error());
   const trust::Binding binding = binding_of(call);
   call.binding = trust::canonical(binding);
   auto opened = trust::open_approval(entropy_.id("ap", now), call.row.id, call.request.client->principal,
@@ -191,8 +214,9 @@ asio::awaitable<Status> Calls::open_ask(FlightPtr flight) {
   if (!opened) co_return fail(opened.error());
   trust::Approval approval = std::move(*opened);
   ApprovalRow row;
-  row.view = view_of(call, approval, unknowns_, entropy_.token(12));
-  approval.shown = trust::shown_digest(row.view);
+  const std::string view = view_of(call, approval, unknowns_, *last, entropy_.token(12));
+  row.view = without_values(view);
+  approval.shown = trust::shown_digest(view);
   row.id = approval.id;
   row.operation = call.row.id;
   row.principal = call.row.principal;
@@ -213,21 +237,41 @@ asio::awaitable<Status> Calls::open_ask(FlightPtr flight) {
   auto stored = co_await store_.commit(Durability::crash, [&](Tx& tx) -> Status {
     if (auto put = tx.put(operation); !put) return put;
     if (auto put = tx.put(row); !put) return put;
+    if (auto sealed = tx.put_sealed(operation.id, "view", view); !sealed) return sealed;
     return tx.put_sealed(operation.id, "params", params);
   });
   if (!stored) co_return stored;
   call.row = std::move(operation);
   call.approval = approval.id;
-  waiting_[approval.id] = {call.row.principal, approval.expires};
+  waiting_[approval.id] = {call.row.principal, approval.expires,
+                           Deadline::after(Millis(approval.expires - approval.created))};
   metrics_.waiting_approvals(static_cast<std::int64_t>(waiting_.size()));
   if (options_.on_ask) options_.on_ask(approval.id);
   co_return Status{};
 }
 
+// The last call of this tool in this scope that took effect.
+asio::awaitable<Result<LastCall>> Calls::last_call(const Call& call) {
+  if (call.request.method != Method::tools_call) co_return LastCall{};
+  std::string bytes;
+  auto read = co_await store_.read([&](Tx& tx) -> Status {
+    if (auto kept = tx.sealed(last_owner(call.row), "last")) bytes = std::move(*kept);
+    return {};
+  });
+  if (!read) co_return fail(read.error());
+  co_return read_last(bytes);
+}
+
+UnixMillis Calls::time_for(const std::string& approval) const {
+  const UnixMillis now = clock_.now();
+  const auto it = waiting_.find(approval);
+  return it != waiting_.end() && it->second.until.passed() ? std::max(now, it->second.expires) : now;
+}
+
 // Ends the ask in the store, with its receipt. A race with an approver's answer is decided by the store: what it
 // refuses is left.
 asio::awaitable<void> Calls::end_ask(FlightPtr flight, trust::ApprovalEvent event) {
-  const UnixMillis now = clock_.now();
+  const UnixMillis now = time_for(flight->call.approval);
   trust::ReceiptBody body = body_of(flight->call, trust::ReceiptKind::approval);
   auto ended = co_await store_.commit(Durability::crash, [&](Tx& tx) -> Status {
     auto row = tx.approval(flight->call.approval);

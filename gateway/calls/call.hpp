@@ -13,6 +13,7 @@
 #include "policy/budgets/budget.hpp"
 #include "policy/evaluate/evaluate.hpp"
 #include "schemas/model/decision.hpp"
+#include "trust/approvals/grant.hpp"
 #include "trust/servers/scope.hpp"
 
 namespace sallyport::gateway::calls {
@@ -78,6 +79,7 @@ struct Judgement {
   bool concluded = false;                      // the second half of the rules was weighed too
   std::optional<std::uint64_t> revision;       // of the scope, where an ask is bound to it
   std::optional<std::string> server_revision;  // the server's own, where the contract reads one
+  std::vector<trust::Grant> grants;            // that answer the ask instead of an approval
   bool arguments_judged = false;               // unambiguous and fit by the schema
 
   [[nodiscard]] bool refused() const { return !refusals.empty(); }
@@ -91,6 +93,7 @@ struct Call {
   std::string approval;                            // ap_… of this operation, if it ever asked
   std::string over_budget;                         // why the request itself found no room in a budget; empty: it did
   std::string binding;                             // canonical text of what the approval is bound to
+  std::vector<std::string> shown_unknowns;         // that the approver saw
   std::optional<std::uint64_t> evidence_revision;  // of the scope, before an evidence tool was called
   UnixMillis decided = 0, sent = 0, answered = 0;
   mutable std::optional<std::vector<std::string>> secrets;  // pointers of arguments that look secret; found once

@@ -15,6 +15,8 @@
 #include "gateway/calls/answer.hpp"
 #include "gateway/calls/findings.hpp"
 #include "gateway/calls/flight.hpp"
+#include "gateway/calls/grants.hpp"
+#include "gateway/calls/last_call.hpp"
 #include "gateway/calls/operation_table.hpp"
 #include "gateway/calls/phases.hpp"
 #include "gateway/calls/server_health.hpp"
@@ -88,14 +90,20 @@ class Calls final : private Context {
 
   // Whoever changed an approval, a stop or an operation in the store tells here (the Desk does).
   void approval_changed(const std::string& id);
-  void stop_changed(const StopRow& stop);  // made or lifted
-  [[nodiscard]] bool can_record() const;   // false: no further call is taken, and the process should end
-  void configuration_changed();            // what waits is decided again
+  void stop_changed(const StopRow& stop);         // made or lifted
+  void grant_changed(const trust::Grant& grant);  // used or ended
+  void grant_made(const trust::Grant& grant);
+  [[nodiscard]] bool can_record() const;  // false: no further call is taken, and the process should end
+  void configuration_changed();           // what waits is decided again
   void set_people(std::vector<Person> people) { options_.people = std::move(people); }  // who could answer an ask
   void on_late_answer(LateAnswer late);
   // Ends an unknown operation by a person or by evidence. not_found, conflict.
   asio::awaitable<Result<OperationRow>> resolve(Settlement settlement);
-  asio::awaitable<void> sweep();  // expiry of asks, lookups that are due; called by a timer
+  asio::awaitable<void> sweep();  // expiry of asks and grants, lookups that are due; called by a timer
+  // The time that counts for an ask: not before its expiry once that has passed on the monotonic clock, whatever was
+  // done to the wall clock meanwhile.
+  [[nodiscard]] UnixMillis time_for(const std::string& approval) const;
+  [[nodiscard]] std::span<const Granted> grants() const { return grants_; }
   // No new calls; open ones get until the deadline, then are cancelled and concluded as what is known of them.
   asio::awaitable<void> shutdown(Deadline deadline);
 
@@ -177,6 +185,7 @@ class Calls final : private Context {
   asio::awaitable<Ask> wait_for_answer(FlightPtr flight);
   static bool refuse_ended(Call& call, const trust::Approval& approval, UnixMillis now);
   [[nodiscard]] bool may_ask(std::string_view principal) const;
+  asio::awaitable<Result<LastCall>> last_call(const Call& call);
   asio::awaitable<Result<trust::Approval>> load_approval(std::string id);
   asio::awaitable<void> end_ask(FlightPtr flight, trust::ApprovalEvent event);
   void note_waiting(const FlightPtr& flight);
@@ -208,6 +217,12 @@ class Calls final : private Context {
   asio::awaitable<void> tell_reconciled(FlightPtr flight);
   void look_at_unknowns();
   [[nodiscard]] bool may_resend(const Call& call, const OperationRow& same) const;
+
+  // use_grants.cpp
+  [[nodiscard]] std::vector<trust::Grant> find_grants(const Call& call) const;
+  Status load_grants(Tx& tx);
+  asio::awaitable<void> void_grants();
+  asio::awaitable<void> end_grant(trust::Grant grant);
 
   // record.cpp, dispatch.cpp, conclude.cpp
   asio::awaitable<Result<PermittedCall>> record(FlightPtr flight);
@@ -293,6 +308,7 @@ class Calls final : private Context {
   struct Waiting {
     std::string principal;
     UnixMillis expires = 0;
+    Deadline until;  // the same on the monotonic clock
   };
   std::unordered_map<std::string, Known> by_fingerprint_;         // open or undelivered -> operation; for a day
   std::unordered_map<std::string, Waiting> waiting_;              // asks that are not answered, or not spent
@@ -315,6 +331,7 @@ class Calls final : private Context {
   std::vector<OperationRow> unknowns_;
   std::vector<StopRow> stops_;
   UnixMillis keys_doubtful_until_ = 0;
+  std::vector<Granted> grants_;        // in force
   std::uint64_t epoch_ = 0;            // moves with unknowns_ and stops_
   std::unique_ptr<HttpClient> hooks_;  // made when the first hook is asked
   TaskGroup tasks_;

@@ -75,11 +75,11 @@ OperationRow concluded(const Call& call, const Finding& finding, const Conclusio
   return row;
 }
 
-Status store_ending(Tx& tx, const OperationRow& row, Deed deed, const std::string& kept) {
+// `sealed`: arguments were; of a read that was allowed outright they were not.
+Status store_ending(Tx& tx, const OperationRow& row, Deed deed, const std::string& kept, bool sealed) {
   if (auto put = tx.put(row); !put) return put;
-  // Of a read that nobody was asked for, nothing was sealed.
-  if (!is_open(row.state) && !(row.is_read && row.approval.empty())) {
-    if (auto dropped = tx.drop_sealed(row.id, "params"); !dropped) return dropped;
+  if (!is_open(row.state) && sealed) {
+    if (auto dropped = drop_arguments(tx, row.id); !dropped) return dropped;
   }
   if (auto settled = settle_budgets(tx, deed, row.id); !settled) return settled;
   return kept.empty() ? Status{} : tx.put_sealed(row.id, "result", kept);
@@ -172,7 +172,11 @@ asio::awaitable<void> Calls::conclude(FlightPtr flight, ServerAnswer answer) {
     if (!evidence.empty()) {
       if (auto held = keep_evidence(tx, call, evidence, body.id); !held) return held;
     }
-    return store_ending(tx, row, deed, kept);
+    if (row.outcome == Outcome::applied && call.request.method == Method::tools_call &&
+        (!row.is_read || !call.approval.empty())) {
+      if (auto last = keep_last(tx, row, call.request.arguments); !last) return last;
+    }
+    return store_ending(tx, row, deed, kept, !row.is_read || !call.row.receipt.empty());
   });
   call.row = std::move(row);
   if (!stored) {
@@ -284,7 +288,7 @@ asio::awaitable<void> Calls::conclude_refused(FlightPtr flight) {
     if (!appended) return fail(appended.error());
     // Never over what was recorded as intent or more: such an operation is not refused any more.
     if (const auto known = tx.operation(row.id); known && !next(known->state, Event::refuse)) return {};
-    if (auto dropped = tx.drop_sealed(row.id, "params"); !dropped) return dropped;
+    if (auto dropped = drop_arguments(tx, row.id); !dropped) return dropped;
     return tx.put(row);
   });
   call.row = std::move(row);

@@ -62,6 +62,7 @@ void Calls::finish(const FlightPtr& flight) {
 }
 
 void Calls::configuration_changed() {
+  if (!grants_.empty() && !closing_) tasks_.spawn("void grants", void_grants());
   for (const auto& [id, flight] : flights_) flight->nudge.notify();
 }
 
@@ -77,7 +78,7 @@ asio::awaitable<void> Calls::work(FlightPtr flight) {
   }
   if (!call.approval.empty()) {  // taken up again: what ended meanwhile stays ended
     auto approval = co_await load_approval(call.approval);
-    if (!approval || refuse_ended(call, *approval, clock_.now())) {
+    if (!approval || refuse_ended(call, *approval, time_for(call.approval))) {
       if (!call.judged.refused())
         refuse(call.judged, ReasonCode::recording_unavailable, "The approval could not be read.");
       co_await conclude_refused(flight);

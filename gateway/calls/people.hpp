@@ -16,8 +16,12 @@ class People {
 
   DeskAnswer approvals(Person person, std::string state, std::uint32_t limit);
   DeskAnswer approval(Person person, std::string id);
-  DeskAnswer vote(Person person, std::string id, bool approve, std::string shown, std::string reason);
+  DeskAnswer vote(Person person, std::string id, Vote vote);
+  DeskAnswer vote_all(Person person, std::vector<AskShown> asks, bool approve, std::string reason);
   DeskAnswer revoke(Person person, std::string id, std::string reason);
+
+  DeskAnswer grants(Person person, bool all);
+  DeskAnswer revoke_grant(Person person, std::string id, std::string reason);
 
   DeskAnswer operations(Person person, std::string state, std::uint32_t limit);
   DeskAnswer operation(Person person, std::string id);
@@ -33,7 +37,9 @@ class People {
   DeskAnswer lift(Person person, std::string id, std::string reason);
 
  private:
-  DeskAnswer act(Person person, std::string id, trust::ApprovalEvent event);
+  // One step of the state machine, with its receipt; `wish`: the grant that the voter gives beside (its JSON).
+  DeskAnswer act(Person person, std::string id, trust::ApprovalEvent event, std::string wish = {});
+  [[nodiscard]] Status may_settle(const Person& person, const Vote& vote) const;
 
   Calls& calls_;
 };

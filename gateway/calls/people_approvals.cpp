@@ -2,9 +2,13 @@
 #include <boost/json.hpp>
 
 #include "gateway/calls/approval_rows.hpp"
+#include "gateway/calls/grants.hpp"
+#include "gateway/calls/last_call.hpp"
 #include "gateway/calls/people.hpp"
 #include "gateway/calls/people_json.hpp"
 #include "schemas/core/canonical.hpp"
+#include "schemas/core/encoding.hpp"
+#include "trust/crypto/hash.hpp"
 
 namespace sallyport::gateway::calls {
 namespace bj = boost::json;
@@ -12,6 +16,104 @@ namespace bj = boost::json;
 namespace {
 
 constexpr std::uint32_t kMostListed = 1'000;
+constexpr std::size_t kMostInList = 16U << 10;  // bytes of a page in a list; longer ones are there alone
+constexpr std::size_t kMostAtOnce = 200;
+constexpr std::uint32_t kMostDenials = 200;  // looked at for recent ones
+constexpr std::size_t kMostBeside = 5;
+constexpr UnixMillis kRecent = 24LL * 3600 * 1000;
+
+// What two asks must have in common to be one group: they differ in arguments (and so in scope and sentence) only.
+std::string group_of(const ApprovalRow& row) {
+  const auto binding = json::Document::parse(row.binding);
+  if (!binding) return row.id;
+  std::string text = row.run;
+  for (const char* name :
+       {"server", "identity", "tool", "definition", "contract", "rules", "asks", "effect", "principal"}) {
+    const json::Value member = binding->root().find(name);
+    text += "\n" + (member ? std::string(member.raw()) : std::string());
+  }
+  return trust::digest_text(text).substr(7, 16);
+}
+
+bj::object entry_of(const Person& person, const ApprovalRow& row, const trust::Approval& approval) {
+  bj::object entry = to_json(row, approval);
+  const bool pending = approval.state == trust::ApprovalState::pending;
+  const bool voted = std::ranges::any_of(approval.votes, [&](const trust::Vote& vote) { return vote.by == person.id; });
+  entry["mayAnswer"] = pending && !voted && trust::may_answer(person, approval);
+  entry["group"] = group_of(row);
+  return entry;
+}
+
+// Beside the page, not part of what is bound: what else this client left open or was refused lately.
+bj::object beside_of(Tx& tx, const ApprovalRow& row, UnixMillis now) {
+  bj::array denials, unknowns;
+  for (const ApprovalRow& other : tx.approvals("denied", kMostDenials)) {
+    if (other.principal != row.principal || other.id == row.id || other.updated < now - kRecent) continue;
+    auto approval = approval_from(other);
+    if (!approval) continue;
+    bj::object entry{{"approval", other.id},     {"at", to_utc(approval->ended)},
+                     {"by", approval->ended_by}, {"same", other.fingerprint == row.fingerprint},
+                     {"server", other.server},   {"tool", visible(other.tool)}};
+    if (!approval->reason.empty()) entry["reason"] = visible(approval->reason);
+    denials.emplace_back(std::move(entry));
+    if (denials.size() == kMostBeside) break;
+  }
+  OperationFilter filter;
+  filter.principal = row.principal;
+  filter.states = {OperationState::unknown, OperationState::reconciling};
+  filter.limit = kMostBeside;
+  for (const OperationRow& open : tx.operations(filter)) unknowns.emplace_back(to_json(open));
+  return {{"denials", std::move(denials)}, {"unknowns", std::move(unknowns)}};
+}
+
+// The grants that a yes gives beside: one for each rule whose ask it counted for.
+Result<std::vector<trust::Grant>> grants_of(Tx& tx, const std::string& wish_json, const ApprovalRow& row,
+                                            const trust::Approval& approval, UnixMillis now,
+                                            const std::vector<std::string>& ids) {
+  boost::system::error_code ec;
+  const bj::value view = bj::parse(whole_view(tx, row), ec);
+  const auto* offer = ec || !view.is_object() ? nullptr : view.as_object().if_contains("grants");
+  if (offer == nullptr) return fail(ErrorCode::forbidden, "this ask offers no grant: approve it once");
+  auto params = tx.sealed(row.operation, "params");
+  if (!params) return fail(ErrorCode::conflict, "the call that was shown is no longer kept");
+  const auto document = json::Document::parse(*params, json::Limits{.bytes = params->size(), .depth = 10'000});
+  if (!document) return fail(ErrorCode::corrupt, "the stored call cannot be read");
+  auto wish = read_wish(wish_json, offer->as_object(), document->root().find("arguments"), now);
+  if (!wish) return fail(wish.error());
+  const auto binding = json::Document::parse(row.binding);
+  if (!binding) return fail(ErrorCode::corrupt, "the stored binding cannot be read");
+  const auto bound = [&](const char* name) {
+    const json::Value member = binding->root().find(name);
+    return member.is_string() ? member.string() : std::string();
+  };
+  std::vector<trust::Grant> out;
+  for (const bj::value& entry : offer->as_object().at("rules").as_array()) {
+    const auto ask = static_cast<std::size_t>(entry.at("ask").to_number<std::int64_t>());
+    const auto& counted = approval.votes.back().asks;
+    if (std::ranges::find(counted, ask) == counted.end() || out.size() == ids.size()) continue;
+    trust::Grant grant;
+    grant.id = ids[out.size()];
+    grant.rule = entry.at("id").as_string();
+    grant.tool = {row.server, row.tool};
+    grant.identity = bound("identity");
+    grant.definition = bound("definition");
+    grant.contract = bound("contract");
+    grant.principal = row.principal;
+    if (wish->run) grant.run = row.run;
+    grant.conditions = wish->conditions;
+    grant.by = approval.votes.back().by;
+    grant.approval = row.id;
+    grant.shown = approval.shown;
+    grant.created = now;
+    grant.expires = wish->run ? now + kLongestRun.count() : wish->until;
+    grant.most = wish->uses;
+    out.push_back(std::move(grant));
+  }
+  if (out.empty()) return fail(ErrorCode::forbidden, "your answer counts for no ask that takes a grant");
+  return out;
+}
+
+bj::object error_json(const Error& error) { return {{"code", to_string(error.code)}, {"message", error.message}}; }
 
 }  // namespace
 
@@ -35,6 +137,10 @@ DeskAnswer People::approvals(Person person, std::string state, std::uint32_t lim
   std::vector<ApprovalRow> rows;
   auto read = co_await calls_.store().read([&](Tx& tx) -> Status {
     rows = tx.approvals(state, std::min(limit, kMostListed));
+    for (ApprovalRow& row : rows) {
+      std::string whole = whole_view(tx, row);
+      if (whole.size() <= kMostInList) row.view = std::move(whole);
+    }
     return {};
   });
   if (!read) co_return fail(read.error());
@@ -42,9 +148,7 @@ DeskAnswer People::approvals(Person person, std::string state, std::uint32_t lim
   for (const ApprovalRow& row : rows) {
     auto approval = approval_from(row);
     if (!approval) co_return fail(approval.error());
-    bj::object entry = to_json(row, *approval);
-    entry["mayAnswer"] = approval->state == trust::ApprovalState::pending && trust::may_answer(person, *approval);
-    list.emplace_back(std::move(entry));
+    list.emplace_back(entry_of(person, row, *approval));
   }
   co_return json::canonical(bj::value(bj::object{{"approvals", std::move(list)}}));
 }
@@ -52,25 +156,66 @@ DeskAnswer People::approvals(Person person, std::string state, std::uint32_t lim
 DeskAnswer People::approval(Person person, std::string id) {
   if (auto allowed = may_read(person); !allowed) co_return fail(allowed.error());
   std::optional<ApprovalRow> row;
+  bj::object beside;
+  const UnixMillis now = calls_.clock().now();
   auto read = co_await calls_.store().read([&](Tx& tx) -> Status {
     row = tx.approval(id);
+    if (!row) return {};
+    row->view = whole_view(tx, *row);
+    beside = beside_of(tx, *row, now);
     return {};
   });
   if (!read) co_return fail(read.error());
   if (!row) co_return fail(ErrorCode::not_found, "there is no approval `" + id + "`");
   auto approval = approval_from(*row);
   if (!approval) co_return fail(approval.error());
-  bj::object entry = to_json(*row, *approval);
-  entry["mayAnswer"] = approval->state == trust::ApprovalState::pending && trust::may_answer(person, *approval);
+  bj::object entry = entry_of(person, *row, *approval);
+  entry["beside"] = std::move(beside);
   co_return json::canonical(bj::value(std::move(entry)));
 }
 
-DeskAnswer People::vote(Person person, std::string id, bool approve, std::string shown, std::string reason) {
+Status People::may_settle(const Person& person, const Vote& vote) const {
+  if (vote.settle.empty()) return {};
+  if (auto allowed = must_have(person, Role::operator_); !allowed) return allowed;
+  if (vote.reason.empty()) return fail(ErrorCode::invalid, "say how you know what became of it, with a reason");
+  for (const auto& settled : vote.settle) {
+    if (settled.outcome != "applied" && settled.outcome != "none")
+      return fail(ErrorCode::invalid, "the outcome must be `applied` or `none`");
+  }
+  return {};
+}
+
+DeskAnswer People::vote(Person person, std::string id, Vote vote) {
   if (auto allowed = must_have(person, Role::approver); !allowed) co_return fail(allowed.error());
-  trust::ApprovalEvent event = trust::event::Voted{std::move(person), approve, std::move(shown), std::move(reason)};
-  const Person voter = std::get<trust::event::Voted>(event).person;
-  auto answer = co_await act(voter, std::move(id), std::move(event));
+  if (auto allowed = may_settle(person, vote); !allowed) co_return fail(allowed.error());
+  if (!vote.approve && !vote.grant.empty()) co_return fail(ErrorCode::invalid, "a denial gives no grant");
+  trust::ApprovalEvent event = trust::event::Voted{person, vote.approve, std::move(vote.shown), vote.reason};
+  auto answer = co_await act(person, std::move(id), std::move(event), std::move(vote.grant));
+  if (!answer) co_return answer;
+  for (const auto& settled : vote.settle) {
+    auto done = co_await resolve(person, settled.operation, settled.outcome, vote.reason);
+    if (!done) co_return fail_in("your answer counts, but an operation was not settled", done.error());
+  }
   co_return answer;
+}
+
+DeskAnswer People::vote_all(Person person, std::vector<AskShown> asks, bool approve, std::string reason) {
+  if (auto allowed = must_have(person, Role::approver); !allowed) co_return fail(allowed.error());
+  if (asks.empty() || asks.size() > kMostAtOnce)
+    co_return fail(ErrorCode::invalid, fmt::format("answer 1 to {} asks at once", kMostAtOnce));
+  bj::array list;
+  for (AskShown& ask : asks) {
+    trust::ApprovalEvent event = trust::event::Voted{person, approve, std::move(ask.shown), reason};
+    auto answer = co_await act(person, ask.id, std::move(event));
+    bj::object entry{{"id", visible(ask.id)}};
+    if (answer) {
+      entry["state"] = bj::parse(*answer).at("state");
+    } else {
+      entry["error"] = error_json(answer.error());
+    }
+    list.emplace_back(std::move(entry));
+  }
+  co_return json::canonical(bj::value(bj::object{{"answered", std::move(list)}}));
 }
 
 DeskAnswer People::revoke(Person person, std::string id, std::string reason) {
@@ -82,18 +227,29 @@ DeskAnswer People::revoke(Person person, std::string id, std::string reason) {
   co_return answer;
 }
 
-// One step of the state machine, with its receipt, in one transaction: of two at once the store takes one.
-DeskAnswer People::act(Person person, std::string id, trust::ApprovalEvent event) {
-  const UnixMillis now = calls_.clock().now();
+// In one transaction: of two at once the store takes one.
+DeskAnswer People::act(Person person, std::string id, trust::ApprovalEvent event, std::string wish) {
+  const UnixMillis now = calls_.time_for(id);
   const trust::ReceiptBody blank = calls_.receipt(trust::ReceiptKind::approval);
+  std::vector<std::string> ids;  // of grants; at most one a rule
+  for (int i = 0; i < 8 && !wish.empty(); ++i) ids.push_back(calls_.entropy().id("gr", now));
+  if (!wish.empty() && calls_.grants().size() >= kMostGrants)
+    co_return fail(ErrorCode::limit, "too many grants are in force");
   std::string answer;
+  std::vector<trust::Grant> given;
   auto stored = co_await calls_.store().commit(Durability::power, [&](Tx& tx) -> Status {
+    given.clear();
     auto row = tx.approval(id);
     if (!row) return fail(ErrorCode::not_found, "there is no approval `" + id + "`");
     auto approval = approval_from(*row);
     if (!approval) return fail(approval.error());
     auto next = trust::apply(*approval, event, now);
     if (!next) return fail(next.error());
+    if (!wish.empty()) {
+      auto grants = grants_of(tx, wish, *row, *next, now, ids);
+      if (!grants) return fail(grants.error());
+      given = std::move(*grants);
+    }
     update(*row, *next, now);
     if (auto put = tx.put(*row); !put) return put;
     trust::ReceiptBody body = blank;
@@ -104,10 +260,21 @@ DeskAnswer People::act(Person person, std::string id, trust::ApprovalEvent event
     body.approval = record_of(*next);
     auto appended = tx.append(std::move(body));
     if (!appended) return fail(appended.error());
-    answer = json::canonical(bj::value(to_json(*row, *next)));
+    bj::array listed;
+    for (const trust::Grant& grant : given) {
+      if (auto put = put_grant(tx, grant, now); !put) return put;
+      auto noted = tx.append(grant_receipt(blank, grant, "granted", grant.by, {}));
+      if (!noted) return fail(noted.error());
+      listed.emplace_back(to_json(grant, now));
+    }
+    row->view = whole_view(tx, *row);
+    bj::object out = to_json(*row, *next);
+    if (!listed.empty()) out["grants"] = std::move(listed);
+    answer = json::canonical(bj::value(std::move(out)));
     return {};
   });
   if (!stored) co_return fail(stored.error());
+  for (const trust::Grant& grant : given) calls_.grant_made(grant);
   calls_.approval_changed(id);
   co_return answer;
 }

@@ -2,7 +2,9 @@
 
 #include <boost/json.hpp>
 
+#include "schemas/core/canonical.hpp"
 #include "schemas/core/encoding.hpp"
+#include "trust/definitions/definition.hpp"
 
 namespace sallyport::gateway::calls {
 namespace bj = boost::json;
@@ -24,7 +26,51 @@ bj::value parsed(const std::string& json) {
   return ec ? bj::value(json) : value;
 }
 
+bj::object hints_json(const Hints& hints) {
+  bj::object out;
+  if (hints.read_only) out["readOnlyHint"] = *hints.read_only;
+  if (hints.destructive) out["destructiveHint"] = *hints.destructive;
+  if (hints.idempotent) out["idempotentHint"] = *hints.idempotent;
+  if (hints.open_world) out["openWorldHint"] = *hints.open_world;
+  return out;
+}
+
 }  // namespace
+
+bj::object to_json(const EffectView& view) {
+  bj::array labels;
+  for (const auto& label : view.effective.labels) labels.emplace_back(label);
+  bj::object effective{{"category", to_string(view.effective.category)},
+                       {"destructive", view.effective.destructive},
+                       {"labels", std::move(labels)},
+                       {"repeat", to_string(view.effective.repeat)}};
+  bj::object out{
+      {"declared", hints_json(view.declared)}, {"effective", std::move(effective)}, {"source", to_string(view.source)}};
+  if (view.assigned) out["assigned"] = to_string(*view.assigned);
+  return out;
+}
+
+bj::array visible_lines(json::Value value) {
+  const std::string text = value ? json::pretty(value) : std::string("{}");
+  bj::array lines;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    lines.emplace_back(visible(std::string_view(text).substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+bj::array differences_json(json::Value before, json::Value after) {
+  bj::array out;
+  for (const auto& difference : trust::member_diff(before, after)) {
+    bj::object entry{{"pointer", difference.pointer}};
+    if (difference.before) entry["before"] = *difference.before;
+    if (difference.after) entry["after"] = *difference.after;
+    out.emplace_back(std::move(entry));
+  }
+  return out;
+}
 
 bj::object to_json(const OperationRow& row) {
   bj::object out{{"attempts", row.attempts},

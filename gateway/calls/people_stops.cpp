@@ -2,6 +2,7 @@
 #include <boost/json.hpp>
 
 #include "gateway/calls/approval_rows.hpp"
+#include "gateway/calls/grants.hpp"
 #include "gateway/calls/people.hpp"
 #include "gateway/calls/people_json.hpp"
 #include "schemas/core/canonical.hpp"
@@ -52,6 +53,32 @@ Status cancel_asks(Tx& tx, const StopRow& stop, const trust::ReceiptBody& blank,
   return {};
 }
 
+bool concerns(const StopRow& stop, const trust::Grant& grant) {
+  if (stop.kind == "principal") return grant.principal == stop.value;
+  if (stop.kind == "server") return grant.tool.server == stop.value;
+  if (stop.kind == "tool") return grant.tool.server == stop.value && grant.tool.tool == stop.tool;
+  return true;
+}
+
+// And revokes the grants that it concerns.
+Status revoke_grants(Tx& tx, const StopRow& stop, const trust::ReceiptBody& blank, UnixMillis now,
+                     std::vector<trust::Grant>& revoked) {
+  revoked.clear();
+  for (const GrantRow& row : tx.grants(true, kMostGrants)) {
+    auto grant = grant_from(tx, row);
+    if (!grant) return fail(grant.error());
+    if (!concerns(stop, *grant) || !trust::in_force(*grant, now)) continue;
+    grant->revoked = now;
+    grant->revoked_by = stop.by;
+    grant->reason = "stopped: " + stop.reason;
+    if (auto put = put_grant(tx, *grant, now); !put) return put;
+    auto appended = tx.append(grant_receipt(blank, *grant, "revoked", stop.by, grant->reason));
+    if (!appended) return fail(appended.error());
+    revoked.push_back(std::move(*grant));
+  }
+  return {};
+}
+
 std::string target_of(const StopRow& stop) {
   if (stop.kind == "all") return "all";
   return stop.tool.empty() ? stop.kind + " " + stop.value : fmt::format("tool {} of {}", stop.tool, stop.value);
@@ -95,13 +122,16 @@ DeskAnswer People::stop(Person person, std::string kind, std::string value, std:
   body.event = trust::EventRecord{"stopped", person.id, row.reason, target_of(row), {}, {}, {}};
   const trust::ReceiptBody blank = calls_.receipt(trust::ReceiptKind::approval);
   std::vector<std::string> ended;
+  std::vector<trust::Grant> grants;
   auto stored = co_await calls_.store().commit(Durability::power, [&](Tx& tx) -> Status {
     if (auto put = tx.put(row); !put) return put;
     auto appended = tx.append(body);
     if (!appended) return fail(appended.error());
+    if (auto revoked = revoke_grants(tx, row, blank, now, grants); !revoked) return revoked;
     return cancel_asks(tx, row, blank, now, ended);
   });
   if (!stored) co_return fail(stored.error());
+  for (const trust::Grant& grant : grants) calls_.grant_changed(grant);
   calls_.stop_changed(row);
   for (const std::string& id : ended) calls_.approval_changed(id);
   co_return json::canonical(bj::value(to_json(row)));

@@ -6,6 +6,7 @@
 #include "gateway/calls/approval_rows.hpp"
 #include "gateway/calls/budgets.hpp"
 #include "gateway/calls/calls.hpp"
+#include "gateway/calls/grants.hpp"
 #include "gateway/calls/operation_table.hpp"
 #include "schemas/core/canonical.hpp"
 #include "schemas/core/encoding.hpp"
@@ -111,6 +112,8 @@ asio::awaitable<Result<PermittedCall>> Calls::record(FlightPtr flight) {
   body.attempt = static_cast<std::uint32_t>(row.attempts);
   body.outcome = trust::OutcomeRecord{Outcome::unknown, "intent"};
   const bool asked = call.judged.decision.verdict == Verdict::ask;
+  std::vector<trust::Grant> grants = asked ? call.judged.grants : std::vector<trust::Grant>{};
+  const UnixMillis asked_at = asked ? time_for(call.approval) : now;
   const std::string binding = asked ? trust::digest(binding_of(call)) : std::string();
   const std::string params = stored_params(call.request);
   // For auditors, of writes: what the receipt commits to, without what it redacts.
@@ -126,8 +129,12 @@ asio::awaitable<Result<PermittedCall>> Calls::record(FlightPtr flight) {
       return fail(ErrorCode::conflict, "the scope has moved since it was asked for");
     }
     if (auto reserved = reserve(tx, call.judged.budgets, row.id, now); !reserved) return reserved;
-    if (asked) {
-      auto spent = spend(tx, call.approval, binding, now);
+    if (asked && !grants.empty()) {
+      auto spent = spend_grants(tx, grants, now);
+      if (!spent) return fail(spent.error());
+      intent.approval = *spent;
+    } else if (asked) {
+      auto spent = spend(tx, call.approval, binding, asked_at);
       if (!spent) return fail(spent.error());
       intent.approval = record_of(*spent);
     }
@@ -151,6 +158,9 @@ asio::awaitable<Result<PermittedCall>> Calls::record(FlightPtr flight) {
     note_unrecorded(call, committed.error());
     co_return fail(committed.error());
   }
+  for (const trust::Grant& used : grants) grant_changed(used);
+  if (asked && waiting_.erase(call.approval) > 0)
+    metrics_.waiting_approvals(static_cast<std::int64_t>(waiting_.size()));
   if (evidence_tool && !row.is_read) call.evidence_revision = revision;
   row.receipt = receipt;
   call.row = std::move(row);

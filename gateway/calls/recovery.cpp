@@ -97,9 +97,21 @@ asio::awaitable<Status> Calls::load_open() {
     if (const auto until = tx.setting(kKeysDoubtfulUntil)) keys_doubtful_until_ = std::stoll(*until);
     waiting_.clear();
     for (const char* state : {"pending", "approved"}) {
-      for (const ApprovalRow& row : tx.approvals(state, kMost)) waiting_[row.id] = {row.principal, row.expires};
+      for (const ApprovalRow& row : tx.approvals(state, kMost)) {
+        const Millis left(std::max<UnixMillis>(0, row.expires - clock_.now()));
+        waiting_[row.id] = {row.principal, row.expires, Deadline::after(left)};
+      }
     }
-    return {};
+    denied_.clear();
+    for (const ApprovalRow& row : tx.approvals("denied", kMostDenials)) {
+      if (row.updated < oldest) continue;
+      auto approval = approval_from(row);
+      if (!approval) return fail(approval.error());
+      Call call;
+      if (refuse_ended(call, *approval, row.updated))
+        denied_.try_emplace(row.run + row.fingerprint, call.judged.refusals.front());
+    }
+    return load_grants(tx);
   });
   if (!read) co_return read;
   std::erase_if(unknowns_, [](const OperationRow& row) { return row.is_read; });
@@ -137,7 +149,7 @@ asio::awaitable<void> Calls::close_dormant(std::string id) {
   OperationRow row;
   Refusal refusal;
   bool closed = false, ended = false;
-  const UnixMillis now = clock_.now();
+  const UnixMillis now = time_for(id);
   const trust::ReceiptBody blank = receipt(trust::ReceiptKind::refusal);
   auto stored = co_await store_.commit(Durability::crash, [&](Tx& tx) -> Status {
     closed = ended = false;
@@ -167,7 +179,7 @@ asio::awaitable<void> Calls::close_dormant(std::string id) {
     auto appended = tx.append(std::move(body));
     if (!appended) return fail(appended.error());
     row.receipt = appended->id;
-    if (auto dropped = tx.drop_sealed(row.id, "params"); !dropped) return dropped;
+    if (auto dropped = drop_arguments(tx, row.id); !dropped) return dropped;
     closed = true;
     return tx.put(row);
   });
@@ -252,7 +264,7 @@ asio::awaitable<Result<OperationRow>> Calls::resolve(Settlement settlement) {
     if (auto appended = tx.append(std::move(finding)); !appended) return fail(appended.error());
     if (auto settled = settle_budgets(tx, stepped->deed, row.id); !settled) return settled;
     if (ended) {
-      if (auto dropped = tx.drop_sealed(row.id, "params"); !dropped) return dropped;
+      if (auto dropped = drop_arguments(tx, row.id); !dropped) return dropped;
       // What was told of it until now is no longer true.
       if (auto dropped = tx.drop_sealed(row.id, "result"); !dropped) return dropped;
       const std::string result = settled_result(row, settlement.result);
@@ -282,8 +294,9 @@ asio::awaitable<void> Calls::sweep() {
     return entry.second.at < now - kKeepUndelivered && !flights_.contains(entry.second.operation);
   });
   std::vector<std::string> due;
+  co_await void_grants();
   for (const auto& [id, ask] : waiting_) {
-    if (ask.expires > now) continue;
+    if (ask.expires > now && !ask.until.passed()) continue;
     const auto held = by_approval_.find(id);
     const auto flight = held == by_approval_.end() ? flights_.end() : flights_.find(held->second);
     if (flight == flights_.end()) {
@@ -292,7 +305,7 @@ asio::awaitable<void> Calls::sweep() {
       flight->second->nudge.notify();
     }
   }
-  for (const std::string& id : due) co_await expire(id, now);
+  for (const std::string& id : due) co_await expire(id, time_for(id));
   co_await close_folds(now - kFoldFor);
   look_at_unknowns();
   end_quiet_runs(now);

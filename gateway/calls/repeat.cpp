@@ -201,6 +201,7 @@ asio::awaitable<Calls::Repeat> Calls::resume(OperationRow row, std::shared_ptr<c
   flight->call.row = std::move(*now);
   flight->call.approval = approval->id;
   flight->call.binding = approval->binding;
+  flight->call.shown_unknowns = trust::shown_unknowns(approval->binding);
   repeat.flight = flight;
   start(flight);
   co_return repeat;

@@ -15,20 +15,6 @@ namespace {
 constexpr auto kDiscovery = std::chrono::seconds(45);
 constexpr std::size_t kMostLinks = 4096;  // remembered; forgetting one costs a tools/list
 
-std::string describe(ToolState state) {
-  switch (state) {
-    case ToolState::unpinned:
-      return "not accepted";
-    case ToolState::pinned:
-      return "accepted";
-    case ToolState::drifted:
-      return "changed since it was accepted";
-    case ToolState::quarantined:
-      return "quarantined";
-  }
-  return "";
-}
-
 void append_names(const ToolListing& listing, const std::string& server, std::vector<ToolRef>& known) {
   for (const json::Value tool : listing.tools) {
     const json::Value name = tool.is_object() ? tool.find("name") : json::Value();
@@ -326,7 +312,7 @@ void Catalogue::tell(const Snapshot& before, const Snapshot& after) {
       if (tool->state == ToolState::drifted || tool->state == ToolState::quarantined) {
         log::warning(
             "tool.state",
-            {{"server", id}, {"tool", name}, {"state", describe(tool->state)}, {"reason", tool->quarantine_reason}});
+            {{"server", id}, {"tool", name}, {"state", to_string(tool->state)}, {"reason", tool->quarantine_reason}});
       }
     }
     for (const auto& [name, tool] : old_tools) {

@@ -35,6 +35,8 @@ enum class Command : std::uint8_t {
   approvals_approve,
   approvals_deny,
   approvals_revoke,
+  grants_list,
+  grants_revoke,
   operations_list,
   operations_show,
   operations_resolve,
@@ -80,11 +82,13 @@ struct Invocation {
   std::string arguments;  // JSON text, `-` (standard input) or `@file`; read_arguments() resolves it
   std::string principal;  // of explain
   std::string reason;
-  std::string outcome;  // of resolve: applied or none
-  std::string shown;    // digest that an approve names
-  bool yes = false;     // do not ask
-  bool also = false;    // of trust accept: beside what is accepted already
-  bool report = false;  // of trust diff: Markdown for the server's owner
+  std::string outcome;                    // of resolve: applied or none
+  std::string shown;                      // digest that an approve names
+  bool yes = false;                       // do not ask
+  bool also = false;                      // of trust accept: beside what is accepted already
+  bool report = false;                    // of trust diff: Markdown for the server's owner
+  std::string grant_until, grant_within;  // of an approve: also grant the like, until a time, for the run
+  std::uint32_t grant_uses = 0;           // at most so many; 0: no bound but the time
   bool offline = false;
 
   // Lists.

@@ -170,33 +170,6 @@ int show(Remote& remote) {
   return kYes;
 }
 
-// Asks for a token, sees that the gateway knows it, and keeps it.
-int login(const Invocation& given, const RemoteContext& context, const ControlTarget& target) {
-  Terminal& terminal = context.terminal;
-  Result<Secret> token = fail(ErrorCode::not_found, "");
-  if (!given.token_file.empty()) {
-    token = read_token_file(given.token_file);
-  } else {
-    if (terminal.interactive()) terminal.err("token of a person, for " + target.name() + ": ");
-    auto line = terminal.read_line(true);
-    if (line && !line->empty())
-      token = Secret(std::move(*line));
-    else
-      token = fail(ErrorCode::invalid, "no token was given");
-  }
-  if (!token) return complain(terminal, token.error().message);
-  ControlClient client(target, *token);
-  auto me = client.get("/api/v1/me");
-  if (!me) return complain(terminal, me.error().message);
-  const std::string file = credential_file(context.environment);
-  if (file.empty()) return complain(terminal, "there is no place to keep it: neither HOME nor XDG_CONFIG_HOME is set");
-  if (auto stored = store_credential(file, target.name(), *token); !stored)
-    return complain(terminal, stored.error().message);
-  terminal.out(given.json ? *me + "\n" : render_me(*me));
-  terminal.err("kept in " + file + "\n");
-  return kYes;
-}
-
 // It becomes a part of a path.
 bool is_id(const std::string& text) {
   return std::ranges::all_of(text, [](char c) {
@@ -220,6 +193,10 @@ int dispatch(Remote& remote) {
       return approvals_end(remote, "deny");
     case Command::approvals_revoke:
       return approvals_end(remote, "revoke");
+    case Command::grants_list:
+      return grants_list(remote);
+    case Command::grants_revoke:
+      return grants_revoke(remote);
     case Command::operations_list:
       return show_answer(
           remote, operations + query_text({{"state", given.state_filter}, {"limit", std::to_string(given.limit)}}),

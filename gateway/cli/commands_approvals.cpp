@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <boost/json.hpp>
 #include <set>
 
@@ -5,6 +8,7 @@
 #include "gateway/cli/remote.hpp"
 #include "gateway/cli/render.hpp"
 #include "schemas/core/canonical.hpp"
+#include "schemas/core/encoding.hpp"
 #include "schemas/core/json.hpp"
 #include "trust/approvals/binding.hpp"
 
@@ -40,11 +44,58 @@ std::string progress(const std::string& json) {
   return text(*root, "id") + " has your vote and waits for more\n";
 }
 
-int vote(Remote& remote, const std::string& id, const std::string& shown) {
-  auto done =
-      remote.client.post(path_of(id, "approve"), body_of({{"shown", shown}, {"reason", remote.invocation.reason}}));
+// The arguments as conditions: exactly what is shown. Members that no condition can name exactly may be anything; the
+// words of the grant say so.
+Result<std::string> exact_conditions(json::Value arguments) {
+  std::string out = "{";
+  for (const json::Member member : arguments.members()) {
+    if (out.size() > 1) out += ',';
+    out += quote(member.name()) + ":";
+    if (member.value.is_object()) {
+      auto inside = exact_conditions(member.value);
+      if (!inside) return inside;
+      out += "{\"members\":" + *inside + "}";
+    } else if (member.value.is_array()) {
+      return fail(ErrorCode::invalid, "`" + visible(member.name()) + "` is a list: say with --where what it may be");
+    } else {
+      out += member.value.raw();
+    }
+  }
+  return out + "}";
+}
+
+Result<std::string> grant_of(const Invocation& given, const std::string& page) {
+  if (given.grant_within.empty() && given.grant_until.empty()) return std::string();
+  std::string conditions = given.arguments;
+  if (conditions.empty()) {
+    std::string lines;
+    const auto root = parse_object(page);
+    for (const bj::value& line : root ? list(child(*root, "view"), "arguments") : bj::array())
+      lines += shown(line) + "\n";
+    auto document = json::Document::parse(lines);
+    if (!document)
+      return fail(ErrorCode::invalid, "these arguments hold hidden characters: say with --where what may be");
+    auto exact = exact_conditions(document->root());
+    if (!exact) return exact;
+    conditions = std::move(*exact);
+  } else if (auto document = json::Document::parse(conditions); !document || !document->root().is_object()) {
+    return fail(ErrorCode::invalid, "--where takes a JSON object of conditions");
+  }
+  std::string out = "{\"arguments\":" + conditions;
+  if (given.grant_uses > 0) out += ",\"uses\":" + std::to_string(given.grant_uses);
+  if (given.grant_until.empty()) return out + ",\"run\":true}";
+  return out + ",\"until\":" + quote(given.grant_until) + "}";
+}
+
+int vote(Remote& remote, const std::string& id, const std::string& shown, const std::string& reason,
+         const std::string& grant = {}) {
+  std::string body = body_of({{"shown", shown}, {"reason", reason}});
+  if (!grant.empty()) body = body.substr(0, body.size() - 1) + ",\"grant\":" + grant + "}";
+  auto done = remote.client.post(path_of(id, "approve"), body);
   if (!done) return remote.failed(done.error());
-  remote.print(*done, progress(*done));
+  std::string said = progress(*done);
+  if (!grant.empty()) said += render_grants(*done, remote.now());
+  remote.print(*done, said);
   return kYes;
 }
 
@@ -55,24 +106,46 @@ int end(Remote& remote, const std::string& id, const std::string& verb, const st
   return kYes;
 }
 
-// A page that is new to whoever watches; on a terminal, with the question.
-void offer(Remote& remote, const std::string& id) {
+constexpr Millis kForever = std::chrono::hours(24);
+
+enum class Offered : unsigned char { done, quit };
+
+// A page that is new to whoever watches; on a terminal, with the keys.
+Offered offer(Remote& remote, const std::string& id) {
+  Terminal& terminal = remote.terminal();
   auto page = remote.client.get(path_of(id));
-  if (!page) return;  // answered or gone meanwhile
+  if (!page) return Offered::done;  // answered or gone meanwhile
   remote.print(*page, render_approval(*page, remote.now()));
   const auto root = parse_object(*page);
-  if (remote.invocation.json || !remote.terminal().interactive() || !root || !flag(*root, "mayAnswer")) return;
-  remote.terminal().err("[a]pprove, [d]eny, anything else: leave it? ");
-  const auto line = remote.terminal().read_line();
-  if (line && *line == "a") {
-    auto shown = digest_of_view(*page);
-    const int code = shown ? vote(remote, id, *shown) : remote.failed(shown.error());
-    static_cast<void>(code);
-  } else if (line && *line == "d") {
-    remote.terminal().err("why? ");
-    const auto reason = remote.terminal().read_line();
-    const int code = end(remote, id, "deny", reason.value_or(""));
-    static_cast<void>(code);
+  if (remote.invocation.json || !terminal.interactive() || !root) return Offered::done;
+  if (!flag(*root, "mayAnswer")) {
+    terminal.err("this one is not yours to answer\n");
+    return Offered::done;
+  }
+  for (;;) {
+    terminal.err("[a]pprove  [d]eny  [s]kip  [q]uit ");
+    const auto key = terminal.read_key(kForever);
+    terminal.err("\n");
+    if (!key || *key == 'q') return Offered::quit;
+    if (*key == 's') return Offered::done;
+    if (*key == 'a') {
+      terminal.err("approve exactly this? [y/n] ");
+      const auto sure = terminal.read_key(kForever);
+      terminal.err("\n");
+      if (!sure || *sure != 'y') continue;
+      auto shown = digest_of_view(*page);
+      const int code = shown ? vote(remote, id, *shown, {}) : remote.failed(shown.error());
+      static_cast<void>(code);  // said already
+      return Offered::done;
+    }
+    if (*key == 'd') {
+      terminal.err("why? (it goes to the model; empty: leave it undecided) ");
+      const auto reason = terminal.read_line();
+      if (!reason || reason->empty()) continue;
+      const int code = end(remote, id, "deny", *reason);
+      static_cast<void>(code);
+      return Offered::done;
+    }
   }
 }
 
@@ -107,6 +180,8 @@ int approvals_approve(Remote& remote) {
   }
   auto shown = digest_of_view(*page);
   if (!shown) return remote.failed(shown.error());
+  auto grant = grant_of(given, *page);
+  if (!grant) return complain(terminal, grant.error().message);
   terminal.err(render_approval(*page, remote.now()));
   if (!given.shown.empty() && given.shown != *shown) {
     terminal.err("sallyport: this is not what --shown names; nothing was approved\n");
@@ -119,7 +194,7 @@ int approvals_approve(Remote& remote) {
     }
     if (!confirm(terminal, "Approve this?")) return kNo;
   }
-  return vote(remote, given.id, *shown);
+  return vote(remote, given.id, *shown, given.reason, *grant);
 }
 
 int approvals_end(Remote& remote, const std::string& verb) {
@@ -127,8 +202,10 @@ int approvals_end(Remote& remote, const std::string& verb) {
 }
 
 int approvals_watch(Remote& remote) {
+  Terminal& terminal = remote.terminal();
   std::set<std::string> seen;
   std::optional<Error> broken;
+  bool quit = false;
   const auto look = [&](std::string_view) {
     auto list = remote.client.get(kApprovals + query_text({{"state", "pending"}, {"limit", "1000"}}));
     if (!list) {
@@ -136,22 +213,52 @@ int approvals_watch(Remote& remote) {
       return false;
     }
     const auto root = parse_object(*list);
-    std::set<std::string> waiting;
-    if (root) {
-      for (const bj::value& value : cli::list(*root, "approvals")) {
-        if (const auto* one = value.if_object()) waiting.insert(text(*one, "id"));
+    std::vector<std::string> waiting;  // the oldest first
+    for (const bj::value& value : root ? cli::list(*root, "approvals") : bj::array()) {
+      if (const auto* one = value.if_object()) waiting.insert(waiting.begin(), text(*one, "id"));
+    }
+    std::erase_if(seen, [&](const std::string& id) { return std::ranges::find(waiting, id) == waiting.end(); });
+    for (const std::string& id : waiting) {
+      if (seen.insert(id).second && offer(remote, id) == Offered::quit) {
+        quit = true;
+        return false;
       }
     }
-    std::erase_if(seen, [&](const std::string& id) { return !waiting.contains(id); });
-    for (const std::string& id : waiting) {
-      if (seen.insert(id).second) offer(remote, id);
-    }
+    if (terminal.interactive() && !remote.invocation.json) terminal.err(fmt::format("{} waiting\n", waiting.size()));
     return true;
   };
-  remote.terminal().err("watching " + remote.client.target().name() + "; end with Ctrl-C\n");
-  auto ended = remote.client.events(std::string(kApprovals) + "/events", look);
-  if (broken) return remote.failed(*broken);
-  return ended ? kYes : remote.failed(ended.error());
+  terminal.err("watching " + remote.client.target().name() + "; end with Ctrl-C\n");
+  for (Millis pause{1'000};;) {
+    broken.reset();
+    auto ended = remote.client.events(std::string(kApprovals) + "/events", look);
+    if (quit) return kYes;
+    if (!broken && ended) return kYes;
+    const Error error = broken ? *broken : ended.error();
+    const bool passing = error.code == ErrorCode::unavailable || error.code == ErrorCode::timeout ||
+                         error.code == ErrorCode::io || error.code == ErrorCode::cancelled;
+    if (!passing || !terminal.interactive()) return remote.failed(error);
+    // A gateway that was restarted comes back; what waited there still does.
+    terminal.err(fmt::format("sallyport: {}; trying again in {} s ([q]uit)\n", error.message, pause.count() / 1000));
+    const auto key = terminal.read_key(pause);
+    if (!key || *key == 'q') return kCouldNot;
+    pause = std::min<Millis>(pause * 2, Millis{15'000});
+  }
+}
+
+int grants_list(Remote& remote) {
+  auto found = remote.client.get("/api/v1/grants" +
+                                 query_text({{"state", remote.invocation.state_filter == "all" ? "all" : ""}}));
+  if (!found) return remote.failed(found.error());
+  remote.print(*found, render_grants(*found, remote.now()));
+  return kYes;
+}
+
+int grants_revoke(Remote& remote) {
+  auto done = remote.client.post("/api/v1/grants/" + remote.invocation.id + "/revoke",
+                                 body_of({{"reason", remote.invocation.reason}}));
+  if (!done) return remote.failed(done.error());
+  remote.print(*done, render_grants(*done, remote.now()));
+  return kYes;
 }
 
 }  // namespace sallyport::gateway::cli

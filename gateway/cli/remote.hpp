@@ -33,6 +33,10 @@ using Members = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] int approvals_approve(Remote& remote);
 [[nodiscard]] int approvals_end(Remote& remote, const std::string& verb);  // deny, revoke
 
+[[nodiscard]] int grants_list(Remote& remote);
+[[nodiscard]] int grants_revoke(Remote& remote);
+[[nodiscard]] int login(const Invocation& given, const RemoteContext& context, const ControlTarget& target);
+
 [[nodiscard]] int trust_command(Remote& remote);
 [[nodiscard]] int stop_command(Remote& remote);
 [[nodiscard]] int policy_command(Remote& remote);  // reload, policy accept, policy diff of what waits

@@ -14,6 +14,7 @@ namespace sallyport::gateway::cli {
 
 [[nodiscard]] std::string render_approvals(std::string_view json, UnixMillis now);  // {"approvals":[…]}
 [[nodiscard]] std::string render_approval(std::string_view json, UnixMillis now);   // the page of section 5
+[[nodiscard]] std::string render_grants(std::string_view json, UnixMillis now);     // {"grants":[…]} or one
 [[nodiscard]] std::string render_operations(std::string_view json);
 [[nodiscard]] std::string render_operation(std::string_view json);  // with its timeline
 [[nodiscard]] std::string render_story(std::string_view json);      // an operation and all that happened, in order

@@ -94,6 +94,24 @@ void changes(Page& page, const bj::array& differences, std::string_view title) {
   }
 }
 
+// What the same client left open or was refused lately.
+void beside(Page& page, const bj::object& beside) {
+  if (!list(beside, "unknowns").empty()) page.heading("  open unknowns of this client");
+  for (const bj::value& value : list(beside, "unknowns")) {
+    if (const auto* one = value.if_object())
+      page.line(fmt::format("    {}  {}  {}", text(*one, "id"), text(*one, "created"), text(*one, "summary")));
+  }
+  if (!list(beside, "denials").empty()) page.heading("  refused to this client in the last day");
+  for (const bj::value& value : list(beside, "denials")) {
+    const auto* one = value.if_object();
+    if (one == nullptr) continue;
+    const std::string reason = text(*one, "reason");
+    page.line(fmt::format("    {}  {}/{} by {}{}{}", text(*one, "at"), text(*one, "server"), text(*one, "tool"),
+                          text(*one, "by"), reason.empty() ? "" : ": " + reason,
+                          flag(*one, "same") ? "  (the very same call)" : ""));
+  }
+}
+
 void effects(Page& page, const bj::object& effect) {
   page.row("effect", effect_text(effect));
   if (effect.empty()) return;
@@ -133,12 +151,19 @@ std::string render_approval(std::string_view json, UnixMillis now) {
   page.row("ended", text(*root, "ended"));
   page.row("ended by", text(*root, "endedBy"));
   page.row("reason", text(*root, "reason"));
-  page.others(view, {"salt",       "approval",   "arguments", "asks",    "changed",        "claimed",  "created",
-                     "definition", "difference", "effect",    "expires", "idempotencyKey", "identity", "operation",
-                     "principal",  "rules",      "says",      "scope",   "server",         "tool",     "unknowns"});
+  page.others(view, {"salt",     "approval",   "arguments",  "asks",   "changed", "claimed",
+                     "created",  "definition", "difference", "effect", "expires", "idempotencyKey",
+                     "identity", "operation",  "principal",  "rules",  "says",    "scope",
+                     "server",   "tool",       "unknowns",   "last",   "grants",  "heading"});
   page.heading("  arguments");
   page.block(list(view, "arguments"));
-  changes(page, list(view, "difference"), "differs from the last call of this tool here");
+  const bj::object& last = child(view, "last");
+  if (!last.empty()) {
+    const std::string which = text(last, "operation") + " at " + text(last, "at");
+    changes(page, list(view, "difference"), "differs from the last call of this tool here (" + which + ")");
+    if (list(view, "difference").empty())
+      page.line("  the same arguments as the last call of this tool here: " + which);
+  }
   changes(page, list(view, "changed"), "the definition has changed since it was accepted");
   if (!list(view, "unknowns").empty()) {
     page.heading("  open unknowns here (settle them with `sallyport operations resolve`)");
@@ -148,8 +173,39 @@ std::string render_approval(std::string_view json, UnixMillis now) {
       }
     }
   }
+  beside(page, child(*root, "beside"));
+  if (!child(view, "grants").empty()) page.row("grants", "on offer: --this-run or --until TIME, under conditions");
   page.row("shown", text(*root, "shown"));
   return page.take();
+}
+
+std::string render_grants(std::string_view json, UnixMillis now) {
+  const auto root = parse_object(json);
+  if (!root) return std::string(json) + "\n";
+  bj::array grants = list(*root, "grants");
+  if (!root->contains("grants")) grants.emplace_back(*root);
+  Page page;
+  for (const bj::value& value : grants) {
+    const auto* one = value.if_object();
+    if (one == nullptr) continue;
+    page.heading(fmt::format("grant {}  {}", text(*one, "id"), text(*one, "state")));
+    page.row("for",
+             text(*one, "principal") + (text(*one, "run").empty() ? "" : ", this run (" + text(*one, "run") + ")"));
+    page.row("tool", text(*one, "server") + "/" + text(*one, "tool"));
+    page.row("answers rule", text(*one, "rule"));
+    std::vector<std::string> words;
+    for (const bj::value& line : list(*one, "conditions")) words.push_back(shown(line));
+    page.rows("where", words);
+    const std::string most = text(*one, "uses");
+    page.row("used", text(*one, "used") + (most.empty() ? "" : " of " + most));
+    page.row("given by", text(*one, "by") + (text(*one, "approval").empty() ? "" : " with " + text(*one, "approval")));
+    page.row("expires", text(*one, "expires") + " (" + relative(text(*one, "expires"), now) + ")");
+    page.row("ended", text(*one, "ended"));
+    page.row("ended by", text(*one, "endedBy"));
+    page.row("reason", text(*one, "reason"));
+  }
+  const std::string out = page.take();
+  return out.empty() ? "no grants\n" : out;
 }
 
 std::string render_approvals(std::string_view json, UnixMillis now) {

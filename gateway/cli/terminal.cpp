@@ -1,8 +1,10 @@
 #include "gateway/cli/terminal.hpp"
 
+#include <poll.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 
@@ -33,6 +35,28 @@ class Silence {
   bool on_ = false;
 };
 
+// Keys come one by one, unechoed, for as long as it lives; signals stay.
+class RawKeys {
+ public:
+  RawKeys() {
+    if (::tcgetattr(STDIN_FILENO, &before_) != 0) return;
+    termios raw = before_;
+    raw.c_lflag &= ~static_cast<tcflag_t>(ECHO | ICANON);
+    raw.c_cc[VMIN] = 1;
+    raw.c_cc[VTIME] = 0;
+    on_ = ::tcsetattr(STDIN_FILENO, TCSANOW, &raw) == 0;
+  }
+  RawKeys(const RawKeys&) = delete;
+  RawKeys& operator=(const RawKeys&) = delete;
+  ~RawKeys() {
+    if (on_) ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
+  }
+
+ private:
+  termios before_{};
+  bool on_ = false;
+};
+
 class SystemTerminal final : public Terminal {
  public:
   void out(std::string_view text) override { broken_ = !write(stdout, text) || broken_; }
@@ -53,6 +77,16 @@ class SystemTerminal final : public Terminal {
     }
     if (line.empty()) return std::nullopt;
     return line;
+  }
+  std::optional<char> read_key(Millis wait) override {
+    const RawKeys raw;
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    const int limit = static_cast<int>(std::min<std::int64_t>(wait.count(), 24LL * 3600 * 1000));
+    const int ready = ::poll(&input, 1, limit);
+    if (ready == 0 || (ready < 0 && errno == EINTR)) return '\0';
+    char byte = 0;
+    if (ready < 0 || read_some(&byte, 1) != 1) return std::nullopt;
+    return byte;
   }
   std::optional<std::string> read_all(std::size_t limit) override {
     std::string all;

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "schemas/core/time.hpp"
+
 namespace sallyport::gateway::cli {
 
 // Exit codes of every command (design section 10).
@@ -24,6 +26,9 @@ class Terminal {
   [[nodiscard]] virtual bool interactive() const = 0;
   // Without the line's end; nullopt: no more input. `secret`: not echoed, where it is a terminal.
   virtual std::optional<std::string> read_line(bool secret = false) = 0;
+  // One key, without waiting for the line's end where it is a terminal; 0: none came in time; nullopt: no more input.
+  // Ctrl-C still ends the program.
+  virtual std::optional<char> read_key(Millis wait) = 0;
   // All that is left of the input, `limit` bytes at most; nullopt: there is more, or it cannot be read.
   virtual std::optional<std::string> read_all(std::size_t limit) = 0;
 };

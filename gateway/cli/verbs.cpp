@@ -192,7 +192,8 @@ void add_approvals(Adder& add) {
           {"pending", "approved", "denied", "expired", "cancelled", "invalidated", "consumed", "revoked", "all"}))
       ->type_name("STATE");
   add.limit(list);
-  add.verb(*group, "watch", Command::approvals_watch, "Show every ask as it comes; on a terminal, answer it",
+  add.verb(*group, "watch", Command::approvals_watch,
+           "Show every ask as it comes; on a terminal, answer it by a, d and a reason",
            "  sallyport approvals watch\n");
   CLI::App* show = add.verb(*group, "show", Command::approvals_show, "One ask, with all that is bound",
                             "  sallyport approvals show ap_01KB…\n");
@@ -203,6 +204,18 @@ void add_approvals(Adder& add) {
   add.id(approve, "The approval's id");
   add.reason(approve, false);
   add.yes(approve, "Do not ask: approve what this command shows");
+  approve->add_flag_callback(
+      "--this-run", [&out] { out.grant_within = "run"; },
+      "Also answer the like of it for the rest of this run (where the rule takes grants)");
+  approve->add_option("--until", out.grant_until, "Also answer the like of it until then: 2026-11-30T17:00:00Z")
+      ->type_name("TIME");
+  approve->add_option("--uses", out.grant_uses, "Of --this-run or --until: at most so often")
+      ->check(CLI::Range(1, 1000000))
+      ->type_name("N");
+  approve
+      ->add_option("--where", out.arguments,
+                   "Of --this-run or --until: conditions on the arguments, a JSON object; default: exactly these")
+      ->type_name("JSON");
   approve->add_option("--shown", out.shown, "Approve only if this is still the digest of what is shown")
       ->type_name("DIGEST");
   CLI::App* deny = add.verb(*group, "deny", Command::approvals_deny, "Refuse it",
@@ -213,6 +226,20 @@ void add_approvals(Adder& add) {
       add.verb(*group, "revoke", Command::approvals_revoke, "Take back an approval that was not spent yet",
                "  sallyport approvals revoke ap_01KB… --reason \"not today\"\n");
   add.id(revoke, "The approval's id");
+  add.reason(revoke, false);
+}
+
+void add_grants(Adder& add) {
+  Invocation& out = add.out;
+  CLI::App* group = add.group("grants", "Answers given for a while");
+  CLI::App* list = add.verb(*group, "list", Command::grants_list, "Grants in force, with their conditions in words",
+                            "  sallyport grants list\n  sallyport grants list --only all\n");
+  list->add_option("--only", out.state_filter, "granted (default): in force; all: those that have ended too")
+      ->check(CLI::IsMember({"granted", "all"}))
+      ->type_name("STATE");
+  CLI::App* revoke = add.verb(*group, "revoke", Command::grants_revoke, "Take one back; calls ask again",
+                              "  sallyport grants revoke gr_01KB… --reason \"run is over\"\n");
+  add.id(revoke, "The grant's id");
   add.reason(revoke, false);
 }
 
@@ -355,7 +382,8 @@ void add_people(Adder& add) {
   stop->add_flag("--lift", out.lift, "Let it run again");
   add.verb(add.app, "status", Command::status, "Servers, store, what waits and what is unknown",
            "  sallyport status\n");
-  add.verb(add.app, "login", Command::login, "Keep your token for this gateway, readable by you alone",
+  add.verb(add.app, "login", Command::login,
+           "Keep your token for this gateway, readable by you alone, and make a one-time code for its console",
            "  sallyport login\n  sallyport login --url https://gate.example:8721\n");
   CLI::App* token = add.group("token", "Credentials");
   add.verb(*token, "new", Command::token_new, "A new token, and the digest that goes into the config",
@@ -370,6 +398,7 @@ Commands add_verbs(CLI::App& app, Invocation& out) {
   add_gateway(add);
   add_rules(add);
   add_approvals(add);
+  add_grants(add);
   add_operations(add);
   add_receipts(add);
   add_people(add);

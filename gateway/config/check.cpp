@@ -205,7 +205,6 @@ void name_what_has_no_effect(const Settings& settings, const policy::Policy* pol
   if (policy == nullptr) return;
   const std::string policy_name = settings.policy_files.empty() ? settings.file : settings.policy_files.front();
   const auto weaker = [&](const ApprovalTerms& terms, const std::string& where) {
-    if (terms.grants) note(policy_name, "`grants` " + where);
     if (terms.session_user) note(policy_name, "`sessionUser` " + where);
   };
   weaker(policy->approval, "of `approval`");

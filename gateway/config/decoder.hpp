@@ -43,6 +43,7 @@ struct Decoder {
 // The parts, one file each.
 void decode_servers(json::Value root, Decoder& decoder, Settings& settings);    // servers.cpp
 void decode_access(json::Value root, Decoder& decoder, Settings& settings);     // access.cpp: clients, people
+void decode_notify(json::Value root, Decoder& decoder, Settings& settings);     // notify.cpp
 void decode_listeners(json::Value root, Decoder& decoder, Settings& settings);  // listeners.cpp
 
 }  // namespace sallyport::gateway

@@ -67,10 +67,24 @@ void decode_names(json::Value from, Decoder& decoder, ListenSettings& listen) {
   }
 }
 
+void decode_public_url(json::Value from, Decoder& decoder, ListenSettings& listen) {
+  const json::Value value = Decoder::member(from, "publicUrl", json::Kind::string);
+  if (!value) return;
+  auto url = decoder.text(value);
+  if (!url) return;
+  while (url->ends_with('/')) url->pop_back();
+  if (!is_origin(*url))
+    decoder.faults.error(value, fmt::format("`{}` is no address of a console: write scheme, host and port, like "
+                                            "https://gate.example",
+                                            visible(*url)));
+  listen.public_url = std::move(*url);
+}
+
 void decode_listener(json::Value root, std::string_view name, Decoder& decoder, ListenSettings& listen) {
   const json::Value from = Decoder::member(root, name, json::Kind::object);
   if (!from) return;
   decode_address(from, decoder, listen);
+  decode_public_url(from, decoder, listen);
   const json::Value port = Decoder::member(from, "port", json::Kind::number);
   const auto number = port ? port.integer() : std::nullopt;
   if (number && *number >= 0 && *number <= 65535) listen.port = static_cast<std::uint16_t>(*number);

@@ -246,6 +246,7 @@ LoadedSettings load_settings(const SettingsRequest& request, const Environment& 
     decode_servers(root, decoder, settings);
     decode_access(root, decoder, settings);
     decode_listeners(root, decoder, settings);
+    decode_notify(root, decoder, settings);
     if (request.port) settings.listen.port = *request.port;
     if (request.control_port) settings.control.port = *request.control_port;
     decode_limits(root, settings.limits);

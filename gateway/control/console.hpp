@@ -2,12 +2,14 @@
 // a credential that the person types and that lives in the page alone.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "gateway/net/http.hpp"
 
 namespace sallyport::gateway {
 
-[[nodiscard]] HttpResponse console_answer(std::string_view path);  // of one of the `page` routes
+// Of one of the `page` routes; nullopt: there is no such file.
+[[nodiscard]] std::optional<HttpResponse> console_answer(std::string_view path);
 
 }  // namespace sallyport::gateway

@@ -5,6 +5,7 @@
 #include "gateway/control/answers.hpp"
 #include "gateway/control/console.hpp"
 #include "gateway/control/events.hpp"
+#include "gateway/control/logins.hpp"
 #include "gateway/control/routes.hpp"
 #include "gateway/net/url.hpp"
 #include "schemas/core/encoding.hpp"
@@ -70,13 +71,17 @@ struct Core : std::enable_shared_from_this<Core> {
         readiness(ready),
         metrics(numbers),
         origins(origin_rules(options.listen)),
-        events(loop, options.event_streams, options.keep_alive) {}
+        events(loop, options.event_streams, options.keep_alive),
+        logins(*options.clock, *options.entropy) {}
 
-  [[nodiscard]] std::optional<HttpResponse> precheck(const HttpRequest& head) const;
-  [[nodiscard]] Result<Person> person_of(const HttpRequest& request) const;
+  [[nodiscard]] std::optional<HttpResponse> precheck(const HttpRequest& head, const std::string& peer);
+  [[nodiscard]] Result<Person> person_of(std::string_view token);
+  [[nodiscard]] Result<Person> person_of(const HttpRequest& request);
+  [[nodiscard]] HttpResponse login(const HttpRequest& request, const std::string& peer);
+  [[nodiscard]] HttpResponse login_code(const HttpRequest& request, const Person& person);
   asio::awaitable<void> handle(HttpRequest request, HttpExchange& exchange);
   [[nodiscard]] std::optional<HttpResponse> answer_here(const Route& route, const HttpRequest& request,
-                                                        const Person& person) const;
+                                                        const Person& person, const std::string& peer);
   asio::awaitable<void> stream_events(HttpRequest request, HttpExchange& exchange, Person person);
 
   std::shared_ptr<const PeopleBook> people;
@@ -85,15 +90,50 @@ struct Core : std::enable_shared_from_this<Core> {
   const Metrics& metrics;
   OriginRules origins;
   EventStreams events;
+  Logins logins;
+  std::string address;  // of the console; empty: not known
 };
 
-Result<Person> Core::person_of(const HttpRequest& request) const {
-  const auto token = bearer_token(request.headers);
-  if (!token) return fail(ErrorCode::forbidden, "a person's token is needed: Authorization: Bearer …");
-  return people->by_token(*token);
+Result<Person> Core::person_of(std::string_view token) {
+  const auto id = logins.person_of(token);
+  if (!id) return people->by_token(token);
+  if (auto person = people->by_id(*id)) return std::move(*person);
+  return fail(ErrorCode::forbidden, "the person of this session is no longer there", ErrorSource::client);
 }
 
-std::optional<HttpResponse> Core::precheck(const HttpRequest& head) const {
+Result<Person> Core::person_of(const HttpRequest& request) {
+  const auto token = bearer_token(request.headers);
+  if (!token) return fail(ErrorCode::forbidden, "a person's token is needed: Authorization: Bearer …");
+  return person_of(*token);
+}
+
+HttpResponse Core::login(const HttpRequest& request, const std::string& peer) {
+  Input input(request);
+  const std::string code = input.text("code", Input::Need::required, 64);
+  if (auto done = input.done(); !done) return error_answer(done.error());
+  auto session = logins.enter(code, peer);
+  if (!session && session.error().code == ErrorCode::limit) {
+    HttpResponse response = error_answer(429, "limit", session.error().message);
+    response.headers.set("Retry-After", "60");
+    return response;
+  }
+  if (!session) return error_answer(401, "unauthorized", session.error().message);
+  return json_answer(R"({"expires":)" + quote(to_utc(session->expires)) + R"(,"id":)" + quote(session->person) +
+                     R"(,"token":)" + quote(session->token) + "}");
+}
+
+HttpResponse Core::login_code(const HttpRequest& request, const Person& person) {
+  Input input(request);
+  if (auto done = input.done(); !done) return error_answer(done.error());
+  if (logins.person_of(bearer_token(request.headers).value_or("")))
+    return error_answer(403, "forbidden", "a session makes no codes: it takes the person's token");
+  const Logins::Code made = logins.make_code(person.id);
+  std::string body = R"({"code":)" + quote(made.code) + R"(,"expires":)" + quote(to_utc(made.expires));
+  if (!address.empty()) body += R"(,"url":)" + quote(address + "/#code=" + made.code);
+  return json_answer(body + "}");
+}
+
+std::optional<HttpResponse> Core::precheck(const HttpRequest& head, const std::string& peer) {
   if (auto allowed = check_origin(head.headers, origins); !allowed) return error_answer(allowed.error());
   const Matched matched = match_route(head.method, head.path);
   if (matched.route == nullptr) {
@@ -102,8 +142,13 @@ std::optional<HttpResponse> Core::precheck(const HttpRequest& head) const {
     response.headers.set("Allow", matched.allow);
     return response;
   }
-  if (matched.route->open()) return std::nullopt;
+  if (matched.route->open()) return head.method == "POST" ? check_body_type(head.headers) : std::nullopt;
   if (auto person = person_of(head); !person) {
+    if (bearer_token(head.headers) && !logins.wrong_token(peer)) {
+      HttpResponse response = error_answer(429, "limit", "too many wrong credentials came from there: wait a minute");
+      response.headers.set("Retry-After", "60");
+      return response;
+    }
     HttpResponse response = error_answer(401, "unauthorized", person.error().message);
     response.headers.set("WWW-Authenticate", "Bearer realm=\"sallyport control\"");
     return response;
@@ -113,11 +158,19 @@ std::optional<HttpResponse> Core::precheck(const HttpRequest& head) const {
 }
 
 // What needs nobody but this object.
-std::optional<HttpResponse> Core::answer_here(const Route& route, const HttpRequest& request,
-                                              const Person& person) const {
+std::optional<HttpResponse> Core::answer_here(const Route& route, const HttpRequest& request, const Person& person,
+                                              const std::string& peer) {
   switch (route.kind) {
     case Kind::page:
-      return console_answer(request.path);
+      if (auto file = console_answer(request.path)) return file;
+      return error_answer(404, "not_found", "there is no such file");
+    case Kind::login:
+      return login(request, peer);
+    case Kind::code:
+      return login_code(request, person);
+    case Kind::logout:
+      logins.leave(bearer_token(request.headers).value_or(""));
+      return json_answer("{}");
     case Kind::healthz:
       return text_answer("ok\n", "text/plain; charset=utf-8");
     case Kind::me:
@@ -154,7 +207,7 @@ asio::awaitable<void> Core::handle(HttpRequest request, HttpExchange& exchange) 
     }
     person = std::move(*known);
   }
-  if (auto response = answer_here(*matched.route, request, person)) {
+  if (auto response = answer_here(*matched.route, request, person, exchange.peer())) {
     co_await exchange.respond(std::move(*response));
     co_return;
   }
@@ -183,7 +236,7 @@ asio::awaitable<void> Core::stream_events(HttpRequest request, HttpExchange& exc
   }
   const Secret token(std::string(bearer_token(request.headers).value_or("")));
   std::function<bool()> still = [this, token, may_listen] {
-    const auto known = people->by_token(token.reveal());
+    const auto known = person_of(token.reveal());
     return known && may_listen(*known);
   };
   const Status served = co_await events.serve(exchange, std::move(still));
@@ -200,7 +253,9 @@ struct ControlServer::State {
             [core = core](HttpRequest request, HttpExchange& exchange) {
               return core->handle(std::move(request), exchange);
             },
-            [core = core](const HttpRequest& head, const ByteStream&) { return core->precheck(head); }) {}
+            [core = core](const HttpRequest& head, const ByteStream& stream) {
+              return core->precheck(head, stream.peer());
+            }) {}
 
   std::shared_ptr<Core> core;
   HttpServer server;
@@ -216,6 +271,8 @@ ControlServer::~ControlServer() { state_->core->events.close(); }
 void ControlServer::accept(std::unique_ptr<ByteStream> stream) { state_->server.accept(std::move(stream)); }
 
 void ControlServer::set_people(std::shared_ptr<const PeopleBook> people) { state_->core->people = std::move(people); }
+
+void ControlServer::set_address(std::string address) { state_->core->address = std::move(address); }
 
 void ControlServer::approval_changed(const std::string& id) { state_->core->events.tell(id); }
 

@@ -6,6 +6,7 @@
 //   (415), its size (413), its content (400), then the Desk, which checks the role (403).
 // - No cookies, no CORS: a page of another origin cannot send a credential that it does not have, and Origin is
 // checked.
+// - A credential is a person's token, or a session that a one-time code of theirs was exchanged for.
 // - A POST needs `Content-Type: application/json`; unknown members and ambiguous JSON are refused.
 #pragma once
 
@@ -13,6 +14,7 @@
 #include <memory>
 #include <string>
 
+#include "gateway/base/clock.hpp"
 #include "gateway/base/metrics.hpp"
 #include "gateway/control/people_book.hpp"
 #include "gateway/net/http_server.hpp"
@@ -35,6 +37,8 @@ struct ControlOptions {
   std::size_t connections = 256;
   std::size_t event_streams = 64;
   Millis keep_alive{15'000};  // a comment on an event stream that was silent so long
+  Clock* clock = &system_clock();
+  Entropy* entropy = &system_entropy();
 };
 
 class ControlServer {
@@ -49,6 +53,8 @@ class ControlServer {
   void accept(std::unique_ptr<ByteStream> stream);  // serves it in the background
   // From the next request on; event streams of people who are gone end with their next event.
   void set_people(std::shared_ptr<const PeopleBook> people);
+  // Where people reach the console (`http://127.0.0.1:8721`); for the links of one-time codes.
+  void set_address(std::string address);
   // An approval is new or has changed: those who listen to `/api/v1/approvals/events` hear its id.
   void approval_changed(const std::string& id);
   // Other rules are in force, or wait: the same listeners are told to look at everything.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <vector>
 
@@ -109,9 +110,30 @@ bool Input::flag(std::string_view name) {
   return value && value.is_bool() && value.boolean();
 }
 
-std::string Input::object(std::string_view name) {
+std::vector<json::Value> Input::list(std::string_view name, std::size_t most) {
   const json::Value value = member(name);
-  if (!value) return "{}";
+  if (!value) return {};
+  std::vector<json::Value> out;
+  if (value.is_array()) {
+    for (const json::Value item : value.elements()) out.push_back(item);
+  }
+  if (!value.is_array() || !std::ranges::all_of(out, [](json::Value item) { return item.is_object(); }))
+    fault(fmt::format("`{}` must be a list of objects", name));
+  if (out.size() > most) fault(fmt::format("`{}` has more than {} elements", name, most));
+  if (!fault_.empty()) return {};
+  return out;
+}
+
+std::string Input::text_in(json::Value object, std::string_view name) {
+  const json::Value value = object.find(name);
+  if (value && value.is_string()) return value.string();
+  fault(fmt::format("`{}` must be a text in each element", name));
+  return {};
+}
+
+std::string Input::object(std::string_view name, std::string_view otherwise) {
+  const json::Value value = member(name);
+  if (!value) return std::string(otherwise);
   if (!value.is_object()) fault(fmt::format("`{}` must be an object", name));
   return std::string(value.raw());
 }

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gateway/net/http.hpp"
 #include "schemas/core/json.hpp"
@@ -26,9 +27,13 @@ class Input {
   [[nodiscard]] std::uint32_t count(std::string_view name, std::uint32_t otherwise, std::uint32_t most);
   // A boolean member of a body; absent: false.
   [[nodiscard]] bool flag(std::string_view name);
-  // The raw bytes of an object member; absent: "{}".
-  [[nodiscard]] std::string object(std::string_view name);
   [[nodiscard]] std::string optional_object(std::string_view name);  // absent: ""
+  // The raw bytes of an object member; absent: `otherwise`.
+  [[nodiscard]] std::string object(std::string_view name, std::string_view otherwise = "{}");
+  // The objects of an array member; absent: none. Valid as long as this.
+  [[nodiscard]] std::vector<json::Value> list(std::string_view name, std::size_t most);
+  // A text of such an object, which must be there.
+  [[nodiscard]] std::string text_in(json::Value object, std::string_view name);
   // invalid: the first thing that was wrong, members that nobody asked for among them.
   [[nodiscard]] Status done();
 

@@ -37,4 +37,10 @@ Result<Person> PeopleBook::by_token(std::string_view token) const {
   return found->person;
 }
 
+std::optional<Person> PeopleBook::by_id(std::string_view id) const {
+  const auto found = std::ranges::find_if(people_, [&](const PersonSettings& one) { return one.person.id == id; });
+  if (found == people_.end()) return std::nullopt;
+  return found->person;
+}
+
 }  // namespace sallyport::gateway

@@ -4,6 +4,7 @@
 // also a client's is nobody's: whoever asks must never be able to answer.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,7 @@ class PeopleBook {
 
   // forbidden: the token is nobody's.
   [[nodiscard]] Result<Person> by_token(std::string_view token) const;
+  [[nodiscard]] std::optional<Person> by_id(std::string_view id) const;
   [[nodiscard]] bool empty() const { return people_.empty(); }
 
  private:

@@ -30,15 +30,49 @@ DeskAnswer approval(Desk& desk, Person person, std::string id, Input& input) {
   return with(input, [&] { return desk.approval(person, id); });
 }
 
+// [{"operation", "outcome"}…]
+std::vector<Vote::Settled> settled(Input& input) {
+  std::vector<Vote::Settled> out;
+  for (const json::Value item : input.list("settle", 20)) {
+    out.push_back({input.text_in(item, "operation"), input.text_in(item, "outcome")});
+  }
+  return out;
+}
+
 DeskAnswer approve(Desk& desk, Person person, std::string id, Input& input) {
-  const std::string shown = input.text("shown", kRequired);
-  const std::string reason = input.text("reason");
-  return with(input, [&] { return desk.approve(person, id, shown, reason); });
+  Vote vote{true, input.text("shown", kRequired), input.text("reason"), input.object("grant", ""), settled(input)};
+  return with(input, [&] { return desk.vote(person, id, vote); });
 }
 
 DeskAnswer deny(Desk& desk, Person person, std::string id, Input& input) {
+  Vote vote{false, {}, input.text("reason"), {}, settled(input)};
+  return with(input, [&] { return desk.vote(person, id, vote); });
+}
+
+DeskAnswer answer_all(Desk& desk, Person person, Input& input, bool approves) {
+  std::vector<AskShown> asks;
+  for (const json::Value item : input.list("asks", 200))
+    asks.push_back({input.text_in(item, "id"), approves ? input.text_in(item, "shown") : std::string()});
   const std::string reason = input.text("reason");
-  return with(input, [&] { return desk.deny(person, id, reason); });
+  return with(input, [&] { return desk.vote_all(person, asks, approves, reason); });
+}
+
+DeskAnswer approve_all(Desk& desk, Person person, std::string, Input& input) {
+  return answer_all(desk, person, input, true);
+}
+
+DeskAnswer deny_all(Desk& desk, Person person, std::string, Input& input) {
+  return answer_all(desk, person, input, false);
+}
+
+DeskAnswer grants(Desk& desk, Person person, std::string, Input& input) {
+  const bool all = input.text("state") == "all";
+  return with(input, [&] { return desk.grants(person, all); });
+}
+
+DeskAnswer revoke_grant(Desk& desk, Person person, std::string id, Input& input) {
+  const std::string reason = input.text("reason");
+  return with(input, [&] { return desk.revoke_grant(person, id, reason); });
 }
 
 DeskAnswer revoke(Desk& desk, Person person, std::string id, Input& input) {
@@ -153,10 +187,10 @@ DeskAnswer policy_accept(Desk& desk, Person person, std::string, Input& input) {
   return with(input, [&] { return desk.policy_accept(person, digest); });
 }
 
-// Ids are a prefix and a ULID; nothing else needs to get as far as the store.
-bool is_id(std::string_view segment) {
-  return !segment.empty() && segment.size() <= 64 && std::ranges::all_of(segment, [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
+// Ids are a prefix and a ULID, files of the console a short name; nothing else needs to get further.
+bool is_segment(std::string_view segment, bool file) {
+  return !segment.empty() && segment.size() <= 64 && std::ranges::all_of(segment, [&](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || (file && c == '.');
   });
 }
 
@@ -167,7 +201,7 @@ bool matches(std::string_view pattern, std::string_view path, std::string& id) {
   const std::string_view after = pattern.substr(star + 1);
   if (path.size() <= before.size() + after.size() || !path.starts_with(before) || !path.ends_with(after)) return false;
   const std::string_view middle = path.substr(before.size(), path.size() - before.size() - after.size());
-  if (!is_id(middle)) return false;
+  if (!is_segment(middle, before == "/console/")) return false;
   id = middle;
   return true;
 }
@@ -177,18 +211,25 @@ bool matches(std::string_view pattern, std::string_view path, std::string& id) {
 const std::vector<Route>& routes() {
   static const std::vector<Route> table{
       {"GET", "/", Kind::page},
-      {"GET", "/console.js", Kind::page},
       {"GET", "/console.css", Kind::page},
+      {"GET", "/console/*", Kind::page},
       {"GET", "/healthz", Kind::healthz},
       {"GET", "/readyz", Kind::readyz},
       {"GET", "/metrics", Kind::metrics},
       {"GET", "/api/v1/me", Kind::me},
+      {"POST", "/api/v1/login", Kind::login},
+      {"POST", "/api/v1/login/code", Kind::code},
+      {"POST", "/api/v1/logout", Kind::logout},
       {"GET", "/api/v1/approvals", Kind::api, approvals},
+      {"POST", "/api/v1/answers/approve", Kind::api, approve_all},
+      {"POST", "/api/v1/answers/deny", Kind::api, deny_all},
       {"GET", "/api/v1/approvals/events", Kind::events},  // before the ids
       {"GET", "/api/v1/approvals/*", Kind::api, approval},
       {"POST", "/api/v1/approvals/*/approve", Kind::api, approve},
       {"POST", "/api/v1/approvals/*/deny", Kind::api, deny},
       {"POST", "/api/v1/approvals/*/revoke", Kind::api, revoke},
+      {"GET", "/api/v1/grants", Kind::api, grants},
+      {"POST", "/api/v1/grants/*/revoke", Kind::api, revoke_grant},
       {"GET", "/api/v1/operations", Kind::api, operations},
       {"GET", "/api/v1/operations/*", Kind::api, operation},
       {"POST", "/api/v1/operations/*/resolve", Kind::api, resolve},

@@ -18,6 +18,9 @@ enum class Kind : unsigned char {
   api,      // `action`
   me,       // who the credential is
   events,   // approvals/events
+  login,    // a code for a session, without a credential
+  code,     // a code for the person who asks
+  logout,   // ends the session that the credential is
   page,     // a static file of the console, without a credential
   healthz,  // without a credential
   readyz,
@@ -29,7 +32,7 @@ struct Route {
   std::string_view path;  // `*` stands for one segment, an id
   Kind kind = Kind::api;
   Action action = nullptr;
-  [[nodiscard]] bool open() const { return kind == Kind::page || kind == Kind::healthz; }
+  [[nodiscard]] bool open() const { return kind == Kind::page || kind == Kind::healthz || kind == Kind::login; }
 };
 
 [[nodiscard]] const std::vector<Route>& routes();

@@ -5,6 +5,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <string>
+#include <vector>
 
 #include "schemas/core/json.hpp"
 #include "schemas/core/result.hpp"
@@ -16,15 +17,33 @@ namespace asio = boost::asio;
 
 using DeskAnswer = asio::awaitable<Result<std::string>>;
 
+// What a person answers to an ask, beside yes or no.
+struct Vote {
+  bool approve = false;
+  std::string shown;   // of an approve: the digest of what the person saw
+  std::string reason;  // may be empty for an approve
+  std::string grant;   // of an approve: a JSON object (docs/control-api.md), or empty
+  struct Settled {
+    std::string operation, outcome;  // `applied` or `none`
+  };
+  std::vector<Settled> settle;  // unknown operations that the same act settles (operator, with the reason)
+};
+struct AskShown {
+  std::string id, shown;
+};
+
 class Desk {
  public:
   virtual ~Desk() = default;
   virtual DeskAnswer approvals(Person person, std::string state, std::uint32_t limit) = 0;  // {"approvals":[…]}
   virtual DeskAnswer approval(Person person, std::string id) = 0;                           // with the whole view
-  // `shown`: the digest of what the person saw. `reason` may be empty for an approve.
-  virtual DeskAnswer approve(Person person, std::string id, std::string shown, std::string reason) = 0;
-  virtual DeskAnswer deny(Person person, std::string id, std::string reason) = 0;
+  virtual DeskAnswer vote(Person person, std::string id, Vote vote) = 0;
+  // Several at once; each is bound and receipted alone: {"answered":[{"id","state"} or {"id","error"}…]}
+  virtual DeskAnswer vote_all(Person person, std::vector<AskShown> asks, bool approve, std::string reason) = 0;
   virtual DeskAnswer revoke(Person person, std::string id, std::string reason) = 0;
+
+  virtual DeskAnswer grants(Person person, bool all) = 0;  // {"grants":[…]}; not all: those in force
+  virtual DeskAnswer revoke_grant(Person person, std::string id, std::string reason) = 0;
 
   virtual DeskAnswer operations(Person person, std::string state,
                                 std::uint32_t limit) = 0;  // state may be "open" or "unknown"

@@ -83,6 +83,12 @@ struct ApprovalRow {
   UnixMillis updated = 0;
 };
 
+struct GrantRow {
+  std::string id;    // gr_…
+  bool open = true;  // may still be used: not revoked, void or spent (time is not looked at)
+  std::string body;  // canonical JSON: trust/approvals
+};
+
 struct StopRow {
   std::string id;     // st_…
   std::string kind;   // all, principal, server, tool

@@ -66,6 +66,18 @@ struct ListenSettings {
   std::string certificate, key;            // TLS by files; required off loopback
   std::vector<std::string> allowed_hosts;  // besides address and loopback names
   std::vector<std::string> allowed_origins;
+  std::string public_url;  // of control: where people reach the console; empty: the listener's own address
+};
+
+// Where asks are told: a chat room or a program (gateway/control/webhooks.hpp).
+struct NotifySettings {
+  Secret url;                   // of chat rooms it is itself a secret; or:
+  std::string url_file;         // absolute
+  std::string secret_file;      // absolute: what deliveries are signed with; empty: they are not
+  std::string format = "json";  // json, slack, teams; `body`: the text below
+  std::string body;             // raw JSON whose texts name `{says}`, `{url}`, …
+  bool arguments = false;       // values of arguments may be in it
+  bool answers = true;          // also what became of an ask
 };
 
 struct LimitSettings {
@@ -86,6 +98,7 @@ struct Settings {
   ListenSettings control{.port = 8721};
   std::vector<ClientSettings> clients;
   std::vector<PersonSettings> people;
+  std::vector<NotifySettings> notify;
   bool anonymous = false;
   std::vector<std::string> trust_files;  // absolute paths, in order; or inline text
   std::vector<std::string> policy_files;

@@ -2,6 +2,20 @@
 
 namespace sallyport::gateway {
 
+std::string_view to_string(ToolState state) {
+  switch (state) {
+    case ToolState::unpinned:
+      return "not accepted";
+    case ToolState::pinned:
+      return "accepted";
+    case ToolState::drifted:
+      return "changed";
+    case ToolState::quarantined:
+      return "quarantined";
+  }
+  return "";
+}
+
 const Tool* Snapshot::find(std::string_view mount_server, std::string_view name) const {
   if (mount_server.empty()) {
     const auto it = exposed.find(std::string(name));

@@ -34,6 +34,8 @@ enum class ToolState : unsigned char {
   drifted,      // the server's text is another now; `definition` is the accepted one; every call asks
   quarantined,  // unlisted; answers TOOL_QUARANTINED
 };
+// The words for people: `not accepted`, `accepted`, `changed`, `quarantined`.
+[[nodiscard]] std::string_view to_string(ToolState state);
 
 // One tool of one server, as in force.
 // Other methods that go the way of a call have one of these too, made for the call: named like the prompt, without

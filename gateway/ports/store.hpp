@@ -75,6 +75,10 @@ class Tx {
   virtual std::vector<ApprovalRow> approvals(std::string_view state, std::uint32_t limit) = 0;  // state empty: any
   virtual std::optional<ApprovalRow> approval_of(std::string_view operation) = 0;               // the newest
 
+  virtual Status put(const GrantRow& row) = 0;
+  virtual std::optional<GrantRow> grant(std::string_view id) = 0;
+  virtual std::vector<GrantRow> grants(bool open_only, std::uint32_t limit) = 0;  // newest first
+
   virtual Status put(const StopRow& row) = 0;
   virtual std::vector<StopRow> stops(bool in_force_only) = 0;
 

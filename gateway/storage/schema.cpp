@@ -71,7 +71,13 @@ constexpr const char* kInitial = R"sql(
   CREATE INDEX sealed_age ON sealed (kind, created);
 )sql";
 
-constexpr std::array<const char*, kSchemaVersion> kMigrations{kInitial};
+constexpr const char* kGrants = R"sql(
+  CREATE TABLE grants (
+    n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, open INTEGER NOT NULL, body TEXT NOT NULL) STRICT;
+  CREATE INDEX grants_open ON grants (open) WHERE open = 1;
+)sql";
+
+constexpr std::array<const char*, kSchemaVersion> kMigrations{kInitial, kGrants};
 
 }  // namespace
 

@@ -72,6 +72,9 @@ class SqliteTx final : public Tx {
   std::vector<ApprovalRow> approvals(std::string_view state, std::uint32_t limit) override;
   std::optional<ApprovalRow> approval_of(std::string_view operation) override;
 
+  Status put(const GrantRow& row) override;
+  std::optional<GrantRow> grant(std::string_view id) override;
+  std::vector<GrantRow> grants(bool open_only, std::uint32_t limit) override;
   Status put(const StopRow& row) override;
   std::vector<StopRow> stops(bool in_force_only) override;
 

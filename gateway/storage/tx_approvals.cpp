@@ -80,6 +80,31 @@ std::optional<ApprovalRow> SqliteTx::approval_of(std::string_view operation) {
   return approval_row(rows);
 }
 
+Status SqliteTx::put(const GrantRow& row) {
+  if (Status may = writable(); !may) return may;
+  if (row.id.empty()) return fail(ErrorCode::invalid, "a grant needs an id");
+  database_.run(
+      "INSERT INTO grants (id, open, body) VALUES (?, ?, ?) "
+      "ON CONFLICT (id) DO UPDATE SET open = excluded.open, body = excluded.body",
+      row.id, row.open, row.body);
+  return {};
+}
+
+std::optional<GrantRow> SqliteTx::grant(std::string_view id) {
+  Rows rows = database_.rows("SELECT id, open, body FROM grants WHERE id = ?", id);
+  if (!rows.next()) return std::nullopt;
+  return GrantRow{rows.text(0), rows.integer(1) != 0, rows.text(2)};
+}
+
+std::vector<GrantRow> SqliteTx::grants(bool open_only, std::uint32_t limit) {
+  std::vector<GrantRow> found;
+  Rows rows = open_only
+                  ? database_.rows("SELECT id, open, body FROM grants WHERE open = 1 ORDER BY n DESC LIMIT ?", limit)
+                  : database_.rows("SELECT id, open, body FROM grants ORDER BY n DESC LIMIT ?", limit);
+  while (rows.next()) found.push_back({rows.text(0), rows.integer(1) != 0, rows.text(2)});
+  return found;
+}
+
 Status SqliteTx::put(const StopRow& row) {
   if (Status may = writable(); !may) return may;
   if (row.id.empty()) return fail(ErrorCode::invalid, "a stop needs an id");

@@ -334,14 +334,14 @@ Result<std::string> Rig::approve(const std::string& approval, const std::string&
     if (!page) return page;
     seen = boost::json::parse(*page).at("shown").as_string();
   }
-  return await(people->vote(person(who), approval, true, seen, "looks right"));
+  return await(people->vote(person(who), approval, Vote{true, seen, "looks right", {}, {}}));
 }
 
 Result<std::string> Rig::deny(const std::string& approval, const std::string& who, const std::string& reason) {
   auto page = await(people->approval(person("user:dana"), approval));
   if (!page) return page;
   const std::string seen(boost::json::parse(*page).at("shown").as_string());
-  return await(people->vote(person(who), approval, false, seen, reason));
+  return await(people->vote(person(who), approval, Vote{false, {}, reason, {}, {}}));
 }
 
 std::string Rig::pending_approval() {

@@ -86,6 +86,16 @@ std::vector<std::string> differences(std::string_view canonical_before, const Bi
   return out;
 }
 
+std::vector<std::string> shown_unknowns(std::string_view canonical) {
+  std::vector<std::string> out;
+  const auto document = json::Document::parse(std::string(canonical));
+  if (!document) return out;
+  const json::Value unknowns = document->root().find("unknowns");
+  if (!unknowns.is_array()) return out;
+  for (const auto item : unknowns.elements()) out.push_back(item.string());
+  return out;
+}
+
 std::string shown_digest(std::string_view shown) { return tagged_digest(kShownTag, shown); }
 
 }  // namespace sallyport::trust

@@ -43,6 +43,9 @@ struct Binding {
 // From canonical() text, so that a stored binding can say what changed.
 [[nodiscard]] std::vector<std::string> differences(std::string_view canonical_before, const Binding& now);
 
+// The unknown operations that were shown; of canonical() text.
+[[nodiscard]] std::vector<std::string> shown_unknowns(std::string_view canonical);
+
 // Over "sallyport/shown/v1\n" + the exact bytes that the control side handed out. An approve names it.
 [[nodiscard]] std::string shown_digest(std::string_view shown);
 

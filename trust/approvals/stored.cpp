@@ -155,18 +155,26 @@ Result<Approval> parse_approval(std::string_view text) {
 std::string print(const Grant& grant) {
   json::Writer out;
   out.begin_object();
+  out.text("approval", grant.approval);
   out.member("by", grant.by);
   out.member("conditions", grant.conditions);
+  out.text("contract", grant.contract);
   write_time(out, "created", grant.created);
   out.text("definition", grant.definition);
   write_time(out, "expires", grant.expires);
   out.member("id", grant.id);
+  out.text("identity", grant.identity);
+  if (grant.most > 0) out.member("most", grant.most);
   out.member("principal", grant.principal);
+  out.text("reason", grant.reason);
   write_time(out, "revoked", grant.revoked);
+  out.text("revokedBy", grant.revoked_by);
   out.member("rule", grant.rule);
   out.text("run", grant.run);
   out.member("server", grant.tool.server);
+  out.text("shown", grant.shown);
   out.member("tool", grant.tool.tool);
+  if (grant.used > 0) out.member("used", grant.used);
   return out.end_object().take();
 }
 
@@ -175,17 +183,25 @@ Result<Grant> parse_grant(std::string_view text) {
   if (!document || document->root().ambiguity()) return corrupt("grant");
   Reader in(document->root());
   Grant out;
+  out.approval = in.text("approval");
   out.by = in.text("by");
   out.conditions = in.text("conditions");
+  out.contract = in.text("contract");
   out.created = in.number("created");
   out.definition = in.text("definition");
   out.expires = in.number("expires");
   out.id = in.text("id");
+  out.identity = in.text("identity");
+  out.most = static_cast<std::uint64_t>(in.number("most"));
   out.principal = in.text("principal");
+  out.reason = in.text("reason");
   out.revoked = in.number("revoked");
+  out.revoked_by = in.text("revokedBy");
   out.rule = in.text("rule");
   out.run = in.text("run");
+  out.shown = in.text("shown");
   out.tool = {in.text("server"), in.text("tool")};
+  out.used = static_cast<std::uint64_t>(in.number("used"));
   if (!in.ok() || out.id.empty() || out.rule.empty()) return corrupt("grant");
   return out;
 }

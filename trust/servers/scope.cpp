@@ -136,4 +136,12 @@ std::string says_line(std::string_view says, json::Value arguments, std::span<co
   return out;
 }
 
+std::string says_heading(std::string_view says) {
+  const auto parts = parse_template(says);
+  if (!parts) return visible(says);
+  std::string out;
+  for (const auto& part : *parts) out += part.pointer ? std::string("…") : visible(part.text);
+  return out;
+}
+
 }  // namespace sallyport::trust

@@ -46,5 +46,7 @@ struct TemplatePart {
 // `hidden`: pointers whose values (and what is under them) are shown as `***`.
 [[nodiscard]] std::string says_line(std::string_view says, json::Value arguments,
                                     std::span<const std::string> hidden = {});
+// The same with `…` for every value: for notices that must not carry any.
+[[nodiscard]] std::string says_heading(std::string_view says);
 
 }  // namespace sallyport::trust

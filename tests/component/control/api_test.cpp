@@ -20,6 +20,15 @@ const std::vector<Case> kApi{
     {"POST", "/api/v1/approvals/ap_1/approve", R"({"shown":"sha256:ab","reason":"fine"})",
      "approve|ap_1|sha256:ab|fine", "shown"},
     {"POST", "/api/v1/approvals/ap_1/deny", R"({"reason":"no \u00e9"})", "deny|ap_1|no \xC3\xA9", ""},
+    {"POST", "/api/v1/approvals/ap_1/approve",
+     R"({"shown":"sha256:ab","grant":{"run":true,"arguments":{"n":1e2}},"settle":[{"operation":"op_1","outcome":"none"}]})",
+     R"(approve|ap_1|sha256:ab||{"run":true,"arguments":{"n":1e2}}|op_1=none)", "shown"},
+    {"POST", "/api/v1/answers/approve",
+     R"({"asks":[{"id":"ap_1","shown":"a"},{"id":"ap_2","shown":"b"}],"reason":"r"})", "approve all|r|ap_1=a|ap_2=b",
+     ""},
+    {"POST", "/api/v1/answers/deny", R"({"asks":[{"id":"ap_1"}],"reason":"r"})", "deny all|r|ap_1=", ""},
+    {"GET", "/api/v1/grants?state=all", "", "grants|all", ""},
+    {"POST", "/api/v1/grants/gr_1/revoke", R"({"reason":"over"})", "revoke grant|gr_1|over", ""},
     {"POST", "/api/v1/approvals/ap_1/revoke", R"({})", "revoke|ap_1|", ""},
     {"GET", "/api/v1/operations?state=unknown", "", "operations|unknown|100", ""},
     {"GET", "/api/v1/operations/op_1", "", "operation|op_1", ""},
@@ -98,7 +107,7 @@ TEST_F(ControlApi, EveryPathNamesTheMethodsThatItTakes) {
   std::map<std::string, std::set<std::string>> taken;
   for (const Case& one : kApi) taken[one.target.substr(0, one.target.find('?'))].insert(one.method);
   for (const std::string& path : kOwn) taken[path].insert("GET");
-  for (const char* path : {"/", "/healthz", "/console.js", "/console.css"}) taken[path].insert("GET");
+  for (const char* path : {"/", "/healthz", "/console/app.js", "/console.css"}) taken[path].insert("GET");
   for (const auto& [path, methods] : taken) {
     for (const char* method : {"GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"}) {
       if (methods.contains(method)) continue;
@@ -242,14 +251,22 @@ TEST_F(ControlApi, HealthAndTheConsoleNeedNoCredentialAndHoldNothing) {
   EXPECT_EQ(page.header("content-type"), "text/html; charset=utf-8");
   EXPECT_TRUE(page.header("content-security-policy").contains("script-src 'self'"));
   EXPECT_FALSE(page.header("content-security-policy").contains("unsafe"));
-  EXPECT_TRUE(page.body.contains("<script src=\"/console.js\"></script>"));
+  EXPECT_TRUE(page.body.contains("<script type=\"module\" src=\"/console/app.js\"></script>"));
   EXPECT_FALSE(page.body.contains("style=")) << "the policy forbids inline style";
-  const Reply script = rig.ask("GET", "/console.js", "");
-  EXPECT_TRUE(script.header("content-type").starts_with("text/javascript"));
-  for (const char* danger : {"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "localStorage",
-                             "sessionStorage", "cookie"}) {
-    EXPECT_FALSE(script.body.contains(danger)) << danger;
+  std::size_t all = page.body.size() + rig.ask("GET", "/console.css", "").body.size();
+  for (const char* name : {"act", "api", "app", "ask_page", "dom", "group", "json_text", "records", "rules", "words"}) {
+    const Reply script = rig.ask("GET", std::string("/console/") + name + ".js", "");
+    ASSERT_EQ(script.status, 200) << name;
+    EXPECT_TRUE(script.header("content-type").starts_with("text/javascript"));
+    all += script.body.size();
+    for (const char* danger : {"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(",
+                               "localStorage", "sessionStorage", "document.cookie"}) {
+      EXPECT_FALSE(script.body.contains(danger)) << name << ": " << danger;
+    }
   }
+  EXPECT_LT(all, 150U << 10);
+  EXPECT_EQ(rig.ask("GET", "/console/nothing.js", "").status, 404);
+  EXPECT_EQ(rig.ask("GET", "/console/console.html", "").status, 404) << "the page has one address";
   EXPECT_TRUE(rig.ask("GET", "/console.css", "").header("content-type").starts_with("text/css"));
 }
 

@@ -78,6 +78,16 @@ const std::vector<Case> kGood{
      Command::approvals_approve,
      [](const auto& i) { return i.id == "ap_1" && i.shown == "sha256:x" && i.reason == "ok then" && !i.yes; }},
     {{"approvals", "deny", "ap_1"}, Command::approvals_deny, [](const auto& i) { return i.id == "ap_1"; }},
+    {{"approvals", "approve", "ap_1", "--this-run", "--uses", "3", "--where", "{}"},
+     Command::approvals_approve,
+     [](const auto& i) { return i.grant_within == "run" && i.grant_uses == 3 && i.arguments == "{}"; }},
+    {{"approvals", "approve", "ap_1", "--until", "2026-11-30T17:00:00Z"},
+     Command::approvals_approve,
+     [](const auto& i) { return i.grant_until == "2026-11-30T17:00:00Z"; }},
+    {{"grants", "list", "--only", "all"}, Command::grants_list, [](const auto& i) { return i.state_filter == "all"; }},
+    {{"grants", "revoke", "gr_1", "--reason", "over"},
+     Command::grants_revoke,
+     [](const auto& i) { return i.id == "gr_1" && i.reason == "over"; }},
     {{"approvals", "revoke", "ap_1"}, Command::approvals_revoke, [](const auto& i) { return i.id == "ap_1"; }},
     {{"operations", "list", "--only", "unknown"},
      Command::operations_list,
@@ -146,7 +156,7 @@ TEST(CommandLine, WrongLinesAreRefusedWithARemedy) {
       {{"aprovals", "list"}, "did you mean `approvals`?"},
       {{"approvals", "lits"}, "did you mean `approvals list`?"},
       {{"approvals"}, "needs one of: list, watch, show, approve, deny, revoke"},
-      {{"grants", "list"}, "there is no command `grants`"},
+      {{"grants"}, "needs one of: list, revoke"},
       {{"doctor"}, "there is no command"},
       {{"lnt"}, "there is no command"},
       {{"policy", "rehearse"}, "there is no command"},
@@ -190,7 +200,7 @@ TEST(CommandLine, HelpOfEveryVerbHasExamples) {
   for (const Case& one : kGood) {
     Words words{one.words[0] == "--json" || one.words[0] == "--config" ? one.words[one.words[0] == "--json" ? 1 : 2]
                                                                        : one.words[0]};
-    const bool group = words[0] == "trust" || words[0] == "policy" || words[0] == "approvals" ||
+    const bool group = words[0] == "trust" || words[0] == "policy" || words[0] == "approvals" || words[0] == "grants" ||
                        words[0] == "operations" || words[0] == "receipts" || words[0] == "token";
     if (group)
       words.push_back(one.words[0] == "--json" ? one.words[2] : one.words[1] == "--json" ? one.words[2] : one.words[1]);
@@ -207,7 +217,7 @@ TEST(CommandLine, HelpAndVersionGoToStandardOutput) {
   EXPECT_EQ(help.exit_code, 0);
   EXPECT_TRUE(help.out.contains("approvals"));
   EXPECT_TRUE(help.out.contains("Exit codes: 0 yes, 1 no, 2 could not"));
-  for (const char* absent : {"grants", "doctor", "fingerprint", "--observe", "client-started"})
+  for (const char* absent : {"doctor", "--observe", "client-started"})
     EXPECT_FALSE(help.out.contains(absent)) << absent;
   EXPECT_TRUE(parse_command_line({"approvals", "--help"}).out.contains("watch"));
   const Parsed version = parse_command_line({"--version"});

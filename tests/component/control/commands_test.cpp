@@ -69,6 +69,9 @@ TEST_F(Commands, EveryVerbAsksItsRoute) {
       {{"approvals", "show", "ap_1"}, "approval|ap_1"},
       {{"approvals", "deny", "ap_1", "--reason", "no \"x\""}, "deny|ap_1|no \"x\""},
       {{"approvals", "revoke", "ap_1"}, "revoke|ap_1|"},
+      {{"grants", "list"}, "grants|"},
+      {{"grants", "list", "--only", "all"}, "grants|all"},
+      {{"grants", "revoke", "gr_1", "--reason", "r"}, "revoke grant|gr_1|r"},
       {{"operations", "list", "--only", "open"}, "operations|open|50"},
       {{"operations", "show", "op_1"}, "operation|op_1"},
       {{"operations", "resolve", "op_1", "applied", "--reason", "seen"}, "resolve|op_1|applied|seen"},
@@ -152,7 +155,7 @@ TEST_F(Commands, WatchShowsEachAskOnceAndTakesTheAnswer) {
   rig.desk.answer("approval", ask());
   rig.desk.answer("approve", ask("approved"));
   terminal.is_interactive = true;
-  terminal.lines = {"a"};
+  terminal.lines = {"x", "a", "n", "a", "y"};  // no key, then a yes that is taken back, then one that is meant
   std::thread later([&] {
     EXPECT_TRUE(rig.desk.wait_for("|approve|"));
     // The end of the credential ends the watch.
@@ -163,6 +166,44 @@ TEST_F(Commands, WatchShowsEachAskOnceAndTakesTheAnswer) {
   later.join();
   EXPECT_TRUE(terminal.printed.starts_with("approval ap_1  pending\n")) << terminal.printed;
   EXPECT_TRUE(terminal.printed.ends_with("ap_1 is approved\n")) << terminal.printed;
+}
+
+TEST_F(Commands, WatchDeniesWithAReasonAndNotWithoutOne) {
+  rig.desk.answer("approvals", R"({"approvals":[{"id":"ap_1","state":"pending"}]})");
+  rig.desk.answer("approval", ask());
+  rig.desk.answer("deny", ask("denied"));
+  terminal.is_interactive = true;
+  terminal.lines = {"d", "", "d", "wrong customer"};
+  std::thread later([&] {
+    EXPECT_TRUE(rig.desk.wait_for("user:dana|deny|ap_1|wrong customer"));
+    rig.set_people({});
+    rig.approval_changed("ap_1");
+  });
+  EXPECT_EQ(run({"approvals", "watch"}), 2);
+  later.join();
+}
+
+TEST_F(Commands, ApproveWithAGrantSendsExactlyWhatWasShownAsItsConditions) {
+  const std::string view = R"({"arguments":["{","  \"n\": 1e2,","  \"path\": \"/a\"","}"],"tool":"t"})";
+  rig.desk.answer("approval", R"({"id":"ap_1","mayAnswer":true,"server":"s","shown":")" + trust::shown_digest(view) +
+                                  R"(","state":"pending","tool":"t","view":)" + view + "}");
+  rig.desk.answer("approve", R"({"id":"ap_1","state":"approved","grants":[{"id":"gr_1","state":"granted"}]})");
+  EXPECT_EQ(run({"approvals", "approve", "ap_1", "--yes", "--this-run", "--uses", "3"}), 0) << terminal.said;
+  EXPECT_EQ(rig.desk.taken().back(), "user:dana|approve|ap_1|" + trust::shown_digest(view) +
+                                         R"(||{"arguments":{"n":1e2,"path":"/a"},"uses":3,"run":true})");
+  EXPECT_TRUE(terminal.printed.contains("grant gr_1")) << terminal.printed;
+  EXPECT_EQ(run({"approvals", "approve", "ap_1", "--yes", "--this-run", "--where", "[]"}), 2);
+}
+
+TEST_F(Commands, LoginMakesACodeWithItsLinkAndPicture) {
+  environment = {{"HOME", rig.dir().file("home")}};
+  terminal.lines = {"kim-token"};
+  EXPECT_EQ(run({"login", "--url", rig.url()}), 0) << terminal.said;
+  EXPECT_TRUE(terminal.printed.contains(rig.url() + "/#code=")) << terminal.printed;
+  EXPECT_TRUE(terminal.printed.contains("\u2588\u2588\u2588\u2588"));
+  const std::size_t at = terminal.printed.find("#code=") + 6;
+  const std::string code = terminal.printed.substr(at, 9);
+  EXPECT_EQ(rig.ask("POST", "/api/v1/login", "", R"({"code":")" + code + R"("})").status, 200);
 }
 
 TEST_F(Commands, TrustAcceptShowsTheReviewAndNamesIt) {
@@ -293,7 +334,8 @@ TEST_F(Commands, LoginKeepsTheTokenForThatGatewayAlone) {
   environment = {{"HOME", rig.dir().file("home")}};
   terminal.lines = {"kim-token"};
   EXPECT_EQ(run({"login"}), 0) << terminal.said;
-  EXPECT_EQ(terminal.printed, "user:kim, roles: approver, groups: owners\n");
+  EXPECT_TRUE(terminal.printed.starts_with("user:kim, roles: approver, groups: owners\nconsole code: "))
+      << terminal.printed;
   struct stat info{};
   const std::string kept = rig.dir().file("home/.config/sallyport/credential");
   ASSERT_EQ(::stat(kept.c_str(), &info), 0);

@@ -50,11 +50,21 @@ class FakeDesk final : public Desk {
     return say(flat({p.id, "approvals", state, std::to_string(limit)}));
   }
   DeskAnswer approval(Person p, std::string id) override { return say(flat({p.id, "approval", id})); }
-  DeskAnswer approve(Person p, std::string id, std::string shown, std::string reason) override {
-    return say(flat({p.id, "approve", id, shown, reason}));
+  DeskAnswer vote(Person p, std::string id, Vote vote) override {
+    std::string asked =
+        vote.approve ? flat({p.id, "approve", id, vote.shown, vote.reason}) : flat({p.id, "deny", id, vote.reason});
+    if (!vote.grant.empty()) asked += "|" + vote.grant;
+    for (const auto& settled : vote.settle) asked += "|" + settled.operation + "=" + settled.outcome;
+    return say(asked);
   }
-  DeskAnswer deny(Person p, std::string id, std::string reason) override {
-    return say(flat({p.id, "deny", id, reason}));
+  DeskAnswer vote_all(Person p, std::vector<AskShown> asks, bool approve, std::string reason) override {
+    std::string asked = flat({p.id, approve ? "approve all" : "deny all", reason});
+    for (const AskShown& ask : asks) asked += "|" + ask.id + "=" + ask.shown;
+    return say(asked);
+  }
+  DeskAnswer grants(Person p, bool all) override { return say(flat({p.id, "grants", all ? "all" : ""})); }
+  DeskAnswer revoke_grant(Person p, std::string id, std::string reason) override {
+    return say(flat({p.id, "revoke grant", id, reason}));
   }
   DeskAnswer revoke(Person p, std::string id, std::string reason) override {
     return say(flat({p.id, "revoke", id, reason}));
@@ -312,6 +322,11 @@ class FakeTerminal final : public cli::Terminal {
     std::string line = lines.front();
     lines.erase(lines.begin());
     return line;
+  }
+  std::optional<char> read_key(Millis) override {
+    const auto line = read_line(false);
+    if (!line) return std::nullopt;
+    return line->empty() ? '\n' : line->front();
   }
   std::optional<std::string> read_all(std::size_t limit) override {
     if (input.size() > limit) return std::nullopt;

@@ -254,18 +254,29 @@ TEST(StoredApproval, ComesBackAsItWas) {
 }
 
 TEST(Grant, AnswersOnlyItsOwnRuleToolPrincipalAndTime) {
-  const Grant grant{
-      "gr_1", "orders", {"orders", "refund"}, digest_text("d"), "agent:ci", "", R"({"a":1})", "user:dana", 100, 200, 0};
-  const GrantUse use{"orders", {"orders", "refund"}, grant.definition, "agent:ci", "run_1"};
+  Grant grant;
+  grant.id = "gr_1";
+  grant.rule = "orders";
+  grant.tool = {"orders", "refund"};
+  grant.identity = digest_text("i");
+  grant.definition = digest_text("d");
+  grant.principal = "agent:ci";
+  grant.conditions = R"({"a":1})";
+  grant.by = "user:dana";
+  grant.created = 100;
+  grant.expires = 200;
+  const GrantUse use{"orders", {"orders", "refund"}, grant.identity, grant.definition, "", "agent:ci", "run_1"};
   EXPECT_TRUE(covers(grant, use, 100));
   EXPECT_FALSE(covers(grant, use, 99));
   EXPECT_FALSE(covers(grant, use, 200));
-  for (int change = 0; change < 4; ++change) {
+  for (int change = 0; change < 6; ++change) {
     auto other = use;
     if (change == 0) other.rule = "x";
     if (change == 1) other.tool.tool = "x";
     if (change == 2) other.definition = "x";
     if (change == 3) other.principal = "x";
+    if (change == 4) other.identity = "x";
+    if (change == 5) other.contract = "x";
     EXPECT_FALSE(covers(grant, other, 150)) << change;
   }
   auto bound = grant;
@@ -276,6 +287,14 @@ TEST(Grant, AnswersOnlyItsOwnRuleToolPrincipalAndTime) {
   bound = grant;
   bound.revoked = 120;
   EXPECT_FALSE(covers(bound, use, 150));
+  EXPECT_EQ(parse_grant(print(bound)).value(), bound);
+  bound = grant;
+  bound.most = 2;
+  bound.used = 1;
+  EXPECT_TRUE(covers(bound, use, 150));
+  bound.used = 2;
+  EXPECT_FALSE(covers(bound, use, 150)) << "used up";
+  EXPECT_EQ(state_of(bound, 150), "spent");
   EXPECT_EQ(parse_grant(print(bound)).value(), bound);
   EXPECT_FALSE(parse_grant("{}"));
 }

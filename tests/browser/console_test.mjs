@@ -1,0 +1,234 @@
+// The console as people use it: a call waits, appears, is answered by keyboard, and the agent is told.
+import assert from "node:assert/strict";
+import { after, afterEach, beforeEach, test } from "node:test";
+import { closeBrowser, code, Gateway, kPeople, openConsole, until, words } from "./support.mjs";
+
+let gateway;
+const pages = [];
+const open = async (...given) => {
+  const page = await openConsole(gateway, ...given);
+  pages.push(page);
+  return page;
+};
+beforeEach(async () => { gateway = await new Gateway().start(); });
+afterEach(async () => {
+  const faults = pages.splice(0).flatMap((page) => page.faults);
+  await closeBrowser();
+  await gateway.close();
+  assert.deepEqual(faults, []);
+});
+after(closeBrowser);
+
+test("a call waits, appears, is approved by keyboard, and completes", async () => {
+  const page = await open("dana");
+  await page.getByText("All quiet").waitFor();
+  const agent = await gateway.agent();
+  const answer = agent.call("refund", { order: "7", amount: 40, note: "broken" });
+  await page.getByRole("heading", { name: 'Refund 40 for order "7"' }).waitFor();
+  assert.match(await page.title(), /^\(1\)/);
+  assert.match(await page.locator("#page").innerText(), /Money leaves the house/);
+  await page.keyboard.press("a");
+  await page.keyboard.press("Enter");
+  const result = await answer;
+  assert.equal(words(result), "done: refund");
+  assert.equal(code(result), undefined);
+  await page.getByText("All quiet").waitFor();
+  assert.deepEqual(gateway.calls(), [{ name: "refund", arguments: { order: "7", amount: 40, note: "broken" } }]);
+});
+
+test("a denial by keyboard with its reason reaches the model", async () => {
+  const page = await open("dana");
+  const agent = await gateway.agent();
+  const answer = agent.call("refund", { order: "7", amount: 40 });
+  await page.getByRole("heading", { name: /Refund 40/ }).waitFor();
+  await page.keyboard.press("d");
+  await page.keyboard.type("order 7 was never paid");
+  await page.keyboard.press("Enter");
+  const result = await answer;
+  assert.equal(code(result), "APPROVAL_DENIED");
+  assert.match(words(result), /order 7 was never paid/);
+  const again = await agent.call("refund", { order: "7", amount: 40 });
+  assert.equal(code(again), "APPROVAL_DENIED", "the denial holds for the run");
+  assert.deepEqual(gateway.calls(), []);
+});
+
+test("of two approvers who answer at once one is first and the other is told", async () => {
+  const [dana, kim] = [await open("dana"), await open("kim")];
+  const answer = (await gateway.agent()).call("refund", { order: "7", amount: 40 });
+  for (const page of [dana, kim]) {
+    await page.getByRole("heading", { name: /Refund 40/ }).waitFor();
+    await page.keyboard.press("a");
+    await page.locator("#yes").waitFor();
+  }
+  await Promise.all([dana.keyboard.press("Enter"), kim.keyboard.press("Enter")]);
+  await answer;
+  for (const page of [dana, kim]) await page.locator("#message:not([hidden])").waitFor();
+  const said = await Promise.all([dana, kim].map((page) => page.locator("#message").innerText()));
+  assert.equal(said.filter((text) => /^Approved/.test(text)).length, 1, said.join(" | "));
+  assert.equal(said.filter((text) => /already/.test(text)).length, 1, said.join(" | "));
+  assert.equal(gateway.calls().length, 1);
+});
+
+test("a one-time code logs in once, and leaves the address", async () => {
+  const made = (await gateway.api("dana", "POST", "/api/v1/login/code", {})).body;
+  const page = await open(null, { at: "#code=" + made.code });
+  await page.getByText("user:dana (approver, operator, auditor)").waitFor();
+  assert.equal(new URL(page.url()).hash, "#/asks");
+  const second = await open(null, { at: "#code=" + made.code });
+  await second.getByText("This is neither a code nor a person's token.").waitFor();
+  await page.reload();
+  await page.locator("#login").waitFor();
+  assert.deepEqual(await page.evaluate(() => [document.cookie, localStorage.length, sessionStorage.length]), ["", 0, 0]);
+});
+
+test("an agent's token and a wrong one open nothing, and guessing is locked out", async () => {
+  const page = await open(null);
+  for (const secret of ["token-of-the-agent-0123456789", "wrong"]) {
+    await page.fill("#token", secret);
+    await page.keyboard.press("Enter");
+    await page.getByText("This is neither a code nor a person's token.").waitFor();
+    assert.ok(await page.locator("#view").isHidden());
+  }
+  for (let i = 0; i < 12; i += 1) {
+    await page.fill("#token", "ABCD-" + String(2000 + i));
+    await page.keyboard.press("Enter");
+    await page.locator("#message.bad").waitFor();
+  }
+  await page.getByText(/wait a minute/).waitFor();
+  await page.fill("#token", kPeople.kim);
+  await page.keyboard.press("Enter");
+  await page.locator("#view:not([hidden])").waitFor();
+});
+
+test("what an auditor sees cannot be answered", async () => {
+  const page = await open("ada");
+  const agent = await gateway.agent();
+  const answer = agent.call("refund", { order: "7", amount: 40 });
+  await page.getByText("This one is not yours to answer.").waitFor();
+  assert.equal(await page.locator("#act").count(), 0);
+  await page.keyboard.press("a");
+  assert.equal(await page.locator("#act").count(), 0);
+  const [ask] = await gateway.waiting();
+  await gateway.api("dana", "POST", "/api/v1/approvals/" + ask.id + "/deny", { reason: "no" });
+  assert.equal(code(await answer), "APPROVAL_DENIED");
+});
+
+test("a page whose gateway goes away says so, and comes back by itself with what waits", async () => {
+  const page = await open("dana");
+  await page.getByText("All quiet").waitFor();
+  const ports = gateway.ports;
+  await gateway.stop();
+  await page.locator("#live[data-off]").waitFor();
+  await gateway.start(...ports);
+  const answer = (await gateway.agent()).call("refund", { order: "8", amount: 1 });
+  await page.getByRole("heading", { name: /Refund 1 for/ }).waitFor();
+  await page.locator("#live:not([data-off])").waitFor();
+  await page.keyboard.press("a");
+  await page.keyboard.press("Enter");
+  assert.equal(words(await answer), "done: refund");
+});
+
+test("what a person types is not taken away by what arrives meanwhile", async () => {
+  const page = await open("dana");
+  const agent = await gateway.agent();
+  const first = agent.call("refund", { order: "1", amount: 1 });
+  await page.getByRole("heading", { name: /Refund 1 for/ }).waitFor();
+  await page.keyboard.press("d");
+  await page.keyboard.type("not th");
+  const second = agent.call("write_note", { path: "/notes/a", text: "x" });
+  await page.getByText("Write the note").first().waitFor();
+  await page.keyboard.type("is one");
+  await page.keyboard.press("Enter");
+  assert.match(words(await first), /not this one/);
+  await page.getByRole("heading", { name: /Write the note/ }).waitFor();
+  await page.keyboard.press("d");
+  await page.keyboard.press("Enter");
+  assert.equal(code(await second), "APPROVAL_DENIED");
+});
+
+test("similar calls are one group, of which some are approved and the rest stay", async () => {
+  const page = await open("kim");
+  const agent = await gateway.agent();
+  const answers = [1, 2, 3, 4].map((n) => agent.call("write_note", { path: "/notes/" + n, text: "same" }));
+  await page.getByRole("heading", { name: "4 similar calls of write_note" }).waitFor();
+  const table = page.getByRole("region", { name: "What differs" });
+  assert.match(await table.innerText(), /"\/notes\/3"/);
+  assert.doesNotMatch(await table.locator("thead").innerText(), /text/, "what all share is no column");
+  await table.getByLabel(/take Write the note "\/notes\/3"/).uncheck();
+  await page.getByRole("button", { name: "Approve 3" }).click();
+  await page.getByRole("button", { name: "Approve exactly these 3" }).click();
+  await page.getByRole("heading", { name: /Write the note "\/notes\/3"/ }).waitFor();
+  await until(() => gateway.calls().length === 3, "three calls");
+  await page.keyboard.press("d");
+  await page.keyboard.type("not three");
+  await page.keyboard.press("Enter");
+  const results = await Promise.all(answers);
+  assert.deepEqual(results.map((one) => code(one)), [undefined, undefined, "APPROVAL_DENIED", undefined]);
+  const receipts = (await gateway.api("dana", "GET", "/api/v1/receipts?kind=intent")).body.receipts;
+  assert.equal(new Set(receipts.map((one) => one.receipt.predicate.approval.id)).size, 3, "each spent its own approval");
+});
+
+test("a grant for the run is given in words, answers the like, is listed and revoked", async () => {
+  const page = await open("kim");
+  const agent = await gateway.agent();
+  const first = agent.call("write_note", { path: "/notes/a", text: "one" });
+  await page.getByRole("heading", { name: /Write the note/ }).waitFor();
+  await page.keyboard.press("a");
+  await page.getByLabel("this run").check();
+  await page.getByLabel("what text may be").selectOption("any");
+  await page.getByLabel("what path may be").selectOption("within");
+  assert.match(await page.locator("#words").innerText(), /`path` is a path within \/notes, `text` may be anything/);
+  await page.locator("#yes").click();
+  assert.equal(words(await first), "done: write_note");
+  assert.equal(words(await agent.call("write_note", { path: "/notes/b", text: "two" })), "done: write_note");
+  await page.getByRole("link", { name: "Grants" }).click();
+  await page.getByText("`path` is a path within \"/notes\"").waitFor();
+  await page.getByRole("button", { name: "Revoke" }).click();
+  await page.getByText("No grants").waitFor();
+  const asked = agent.call("write_note", { path: "/notes/c", text: "three" });
+  const [ask] = await gateway.waiting();
+  await gateway.api("kim", "POST", "/api/v1/approvals/" + ask.id + "/deny", { reason: "enough" });
+  assert.equal(code(await asked), "APPROVAL_DENIED");
+  const used = (await gateway.api("dana", "GET", "/api/v1/receipts?kind=intent")).body.receipts[0].receipt.predicate.approval;
+  assert.equal(used.form, "grant");
+  assert.match(used.id, /^gr_/);
+});
+
+test("an operator settles an open unknown in the same act", async () => {
+  const agent = await gateway.agent();
+  assert.equal(code(await agent.call("vanish", {})), "OUTCOME_UNKNOWN");
+  const page = await open("dana");
+  const answer = agent.call("refund", { order: "7", amount: 2 });
+  await page.getByRole("heading", { name: "Open unknowns in this scope" }).waitFor();
+  await page.getByLabel("With your answer").selectOption("none");
+  await page.keyboard.press("a");
+  await page.fill("#reason", "the shop shows nothing");
+  await page.keyboard.press("Enter");
+  assert.equal(words(await answer), "done: refund");
+  const left = (await gateway.api("dana", "GET", "/api/v1/operations?state=unknown")).body.operations;
+  assert.deepEqual(left, []);
+});
+
+test("the difference from the last call and recent denials stand beside the ask", async () => {
+  const agent = await gateway.agent();
+  const first = agent.call("refund", { order: "7", amount: 2, note: "a" });
+  let [ask] = await gateway.waiting();
+  await gateway.api("dana", "POST", "/api/v1/approvals/" + ask.id + "/approve", { shown: ask.shown });
+  await first;
+  const second = agent.call("refund", { order: "9", amount: 9 });
+  [ask] = await gateway.waiting();
+  await gateway.api("dana", "POST", "/api/v1/approvals/" + ask.id + "/deny", { reason: "not that one" });
+  await second;
+  const page = await open("dana");
+  const third = agent.call("refund", { order: "7", amount: 200, note: "a" });
+  const table = page.getByRole("region", { name: "Differences from the last call" });
+  assert.match((await table.innerText()).replace(/\s+/g, " "), /\/amount 2 200/);
+  assert.match(await page.locator("#page").innerText(), /not that one/);
+  await page.keyboard.press("d");
+  await page.keyboard.press("Enter");
+  await third;
+  await page.getByRole("link", { name: "History" }).click();
+  await page.getByRole("link", { name: /Refund 2 for/ }).click();
+  await page.getByRole("heading", { name: "Receipts" }).waitFor();
+  assert.match(await page.locator("#page").innerText(), /intent/);
+});

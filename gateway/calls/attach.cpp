@@ -20,6 +20,7 @@ std::string progress_token(const Inbound& inbound) {
 }  // namespace
 
 asio::awaitable<Answer> Calls::tools_call(Inbound inbound) {
+  const InHand in_hand(*this);
   Answer fault;
   auto request = read_request(inbound, fault);
   if (!request) co_return fault;
@@ -32,6 +33,7 @@ asio::awaitable<Answer> Calls::tools_call(Inbound inbound) {
 }
 
 asio::awaitable<Answer> Calls::other_call(Inbound inbound, Method method, Target target) {
+  const InHand in_hand(*this);
   Answer answer;
   auto request = read_other(inbound, method, answer);
   if (!request) co_return answer;

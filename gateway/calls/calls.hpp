@@ -298,6 +298,20 @@ class Calls final : private Context {
   Metrics& metrics_;
   asio::any_io_executor loop_;
   bool closing_ = false;
+  // Requests that are being attended to, those without a flight among them: none may outlive this object.
+  struct InHand {
+    explicit InHand(Calls& calls) : calls_(calls) { ++calls_.in_hand_; }
+    ~InHand() {
+      if (--calls_.in_hand_ == 0) calls_.none_in_hand_.notify();
+    }
+    InHand(const InHand&) = delete;
+    InHand& operator=(const InHand&) = delete;
+
+   private:
+    Calls& calls_;
+  };
+  std::size_t in_hand_ = 0;
+  Signal none_in_hand_;
   bool recording_lost_ = false;  // an outcome could not be stored: no further call is taken (promise 7)
 
   std::unordered_map<std::string, FlightPtr> flights_;  // by operation

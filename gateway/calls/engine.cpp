@@ -27,6 +27,7 @@ Calls::Calls(asio::any_io_executor loop, CallsOptions options, Store& store, Ser
       entropy_(entropy),
       metrics_(metrics),
       loop_(loop),
+      none_in_hand_(loop),
       tasks_(loop) {}
 
 Calls::~Calls() = default;

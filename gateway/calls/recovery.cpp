@@ -345,11 +345,14 @@ asio::awaitable<void> Calls::shutdown(Deadline deadline) {
   closing_ = true;
   configuration_changed();
   co_await close_folds(clock_.now());
-  const bool ended = co_await tasks_.wait_empty(deadline);
-  if (ended) co_return;
-  for (const auto& [id, flight] : flights_) flight->cancel.cancel(CancelReason::shutdown);
-  const bool concluded = co_await tasks_.wait_empty(Deadline::after(std::chrono::seconds(3)));
-  if (!concluded) log::warning("shutdown.calls_left", {{"count", flights_.size()}});
+  bool ended = co_await tasks_.wait_empty(deadline);
+  if (!ended) {
+    for (const auto& [id, flight] : flights_) flight->cancel.cancel(CancelReason::shutdown);
+  }
+  const Deadline soon = Deadline::after(std::chrono::seconds(3));
+  if (!ended) ended = co_await tasks_.wait_empty(soon);
+  while (in_hand_ > 0 && !soon.passed()) co_await none_in_hand_.wait(soon);
+  if (!ended) log::warning("shutdown.calls_left", {{"count", flights_.size()}});
 }
 
 }  // namespace sallyport::gateway::calls

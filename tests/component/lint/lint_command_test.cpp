@@ -21,6 +21,7 @@ class Screen final : public cli::Terminal {
   void err(std::string_view text) override { told += text; }
   [[nodiscard]] bool interactive() const override { return false; }
   std::optional<std::string> read_line(bool) override { return std::nullopt; }
+  std::optional<char> read_key(Millis) override { return std::nullopt; }
   std::optional<std::string> read_all(std::size_t) override { return input; }
   std::string printed, told, input;
 };

@@ -36,7 +36,7 @@ struct HttpInput {
   HttpInput(std::unique_ptr<ByteStream> from, asio::any_io_executor loop)
       : stream(std::move(from)), arrived(std::move(loop)), chunk(kSmall) {}
   // Small while little comes, because most connections only wait; larger for bodies.
-  static constexpr std::size_t kSmall = 2U << 10;
+  static constexpr std::size_t kSmall = 512;
   static constexpr std::size_t kLarge = 16U << 10;
   void took(std::size_t bytes) {
     buffer.append(chunk.data(), bytes);

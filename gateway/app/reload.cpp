@@ -254,7 +254,11 @@ DeskAnswer Reload::lock_accepted(Person person) {
 
 DeskAnswer Reload::accept(Person person, std::string digest) {
   if (auto may = needs_operator(person); !may) co_return fail(may.error());
-  if (busy_) co_return fail(ErrorCode::conflict, "the files are being read right now; look again");
+  const Deadline deadline = Deadline::after(kTurn);
+  while (busy_) {  // what is being read may be the very files that wait
+    const bool freed = co_await free_.wait(deadline);
+    if (!freed) co_return fail(ErrorCode::unavailable, "another reload is still under way");
+  }
   if (!waiting_) co_return fail(ErrorCode::conflict, "nothing waits to be accepted");
   if (waiting_->digest != digest) co_return fail(ErrorCode::conflict, "what waits is not what was shown; look again");
   const Turn turn(*this);

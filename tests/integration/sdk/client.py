@@ -35,7 +35,7 @@ async def call(session, prefix, one):
         return {"error": plain(error.error)}
 
 
-async def run(route):
+async def run(route, done):
     async with contextlib.AsyncExitStack() as stack:
         streams = await stack.enter_async_context(transport_of(route))
         session = await stack.enter_async_context(ClientSession(streams[0], streams[1]))
@@ -48,12 +48,15 @@ async def run(route):
             if cursor is None:
                 break
         await session.send_ping()
-        return {"tools": tools, "answers": [await call(session, route["prefix"], one) for one in route["calls"]]}
+        done.update(tools=tools, answers=[await call(session, route["prefix"], one) for one in route["calls"]])
 
 
 for line in sys.stdin:
+    answer = {}
     try:
-        answer = asyncio.run(run(json.loads(line)))
+        asyncio.run(run(json.loads(line), answer))
     except BaseException:
-        answer = {"broke": traceback.format_exc()}
+        # The SDK raises if a message arrives while it closes; by then everything was answered.
+        if not answer:
+            answer = {"broke": traceback.format_exc()}
     print(json.dumps(answer), flush=True)

@@ -166,16 +166,9 @@ Status spend_all(Tx& tx, const trust::ReceiptBody& blank, UnixMillis now) {
     row.basis = row.is_read ? "read" : "rollback";
     row.reason = "the log was rolled back";
     row.updated = now;
-    trust::ReceiptBody body = blank;
+    trust::ReceiptBody body = calls::receipt_about(blank, row);
     body.kind = trust::ReceiptKind::outcome;
     body.event.reset();
-    body.operation = row.id;
-    body.run = row.run;
-    body.principal = row.principal;
-    body.server_id = row.server;
-    body.tool = row.tool;
-    body.definition = row.definition;
-    body.outcome = trust::OutcomeRecord{row.outcome, row.basis};
     auto appended = tx.append(std::move(body));
     if (!appended) return fail(appended.error());
     row.receipt = appended->id;

@@ -138,4 +138,13 @@ trust::ApprovalRecord record_of(const trust::Approval& approval) {
   return record;
 }
 
+trust::ReceiptBody receipt_about(trust::ReceiptBody blank, const ApprovalRow& row, const trust::Approval& approval) {
+  blank.operation = row.operation;
+  blank.principal = row.principal;
+  blank.server_id = row.server;
+  blank.tool = row.tool;
+  blank.approval = record_of(approval);
+  return blank;
+}
+
 }  // namespace sallyport::gateway::calls

@@ -23,5 +23,8 @@ void update(ApprovalRow& row, const trust::Approval& approval, UnixMillis now);
                                   std::span<const OperationRow> unknowns, const LastCall& last, std::string salt);
 
 [[nodiscard]] trust::ApprovalRecord record_of(const trust::Approval& approval);
+// `blank` with whose approval it is, about what, and how it stands now.
+[[nodiscard]] trust::ReceiptBody receipt_about(trust::ReceiptBody blank, const ApprovalRow& row,
+                                               const trust::Approval& approval);
 
 }  // namespace sallyport::gateway::calls

@@ -101,18 +101,13 @@ Status Calls::recover_folds(Tx& tx, const trust::ReceiptBody& blank) {
   const bj::value all = bj::parse(*kept, ec);
   if (ec || !all.is_array() || all.as_array().empty()) return {};
   for (const bj::value& one : all.as_array()) {
-    trust::ReceiptBody body = blank;
+    const auto operation = bj::value_to<std::string>(one.at("operation"));
+    const auto row = tx.operation(operation);
+    trust::ReceiptBody body = row ? receipt_about(blank, *row) : blank;
     body.id = bj::value_to<std::string>(one.at("receipt"));
-    body.operation = bj::value_to<std::string>(one.at("operation"));
+    body.operation = operation;
     body.count = bj::value_to<std::uint64_t>(one.at("count"));
     if (tx.receipt(body.id)) continue;
-    if (const auto row = tx.operation(body.operation)) {
-      body.run = row->run;
-      body.principal = row->principal;
-      body.server_id = row->server;
-      body.tool = row->tool;
-      body.definition = row->definition;
-    }
     body.outcome = trust::OutcomeRecord{Outcome::none, "not-sent"};
     if (auto appended = tx.append(std::move(body)); !appended) return fail(appended.error());
   }

@@ -164,4 +164,15 @@ trust::ReceiptKind receipt_of(const Transition& transition, const OperationRow& 
   return transition.receipts[0].value_or(ReceiptKind::outcome);
 }
 
+trust::ReceiptBody receipt_about(trust::ReceiptBody blank, const OperationRow& row) {
+  blank.operation = row.id;
+  blank.run = row.run;
+  blank.principal = row.principal;
+  blank.server_id = row.server;
+  blank.tool = row.tool;
+  blank.definition = row.definition;
+  blank.outcome = trust::OutcomeRecord{row.outcome, row.basis};
+  return blank;
+}
+
 }  // namespace sallyport::gateway::calls

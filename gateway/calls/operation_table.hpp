@@ -72,5 +72,7 @@ Result<Transition> step(OperationRow& row, Event event);
 
 // The kind of the receipt that concludes this row: a read that nobody was asked about has only the one.
 [[nodiscard]] trust::ReceiptKind receipt_of(const Transition& transition, const OperationRow& row);
+// `blank` with what a stored operation tells of itself: whose it is, about what, and its outcome.
+[[nodiscard]] trust::ReceiptBody receipt_about(trust::ReceiptBody blank, const OperationRow& row);
 
 }  // namespace sallyport::gateway::calls

@@ -252,13 +252,7 @@ DeskAnswer People::act(Person person, std::string id, trust::ApprovalEvent event
     }
     update(*row, *next, now);
     if (auto put = tx.put(*row); !put) return put;
-    trust::ReceiptBody body = blank;
-    body.operation = row->operation;
-    body.principal = row->principal;
-    body.server_id = row->server;
-    body.tool = row->tool;
-    body.approval = record_of(*next);
-    auto appended = tx.append(std::move(body));
+    auto appended = tx.append(receipt_about(blank, *row, *next));
     if (!appended) return fail(appended.error());
     bj::array listed;
     for (const trust::Grant& grant : given) {

@@ -39,13 +39,8 @@ Status cancel_asks(Tx& tx, const StopRow& stop, const trust::ReceiptBody& blank,
       update(row, *ended, now);
       cancelled.push_back(row.id);
       if (auto put = tx.put(row); !put) return put;
-      trust::ReceiptBody body = blank;
+      trust::ReceiptBody body = receipt_about(blank, row, *ended);
       body.kind = trust::ReceiptKind::approval;
-      body.operation = row.operation;
-      body.principal = row.principal;
-      body.server_id = row.server;
-      body.tool = row.tool;
-      body.approval = record_of(*ended);
       auto appended = tx.append(std::move(body));
       if (!appended) return fail(appended.error());
     }

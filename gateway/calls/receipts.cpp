@@ -1,7 +1,6 @@
 // What receipts say of a call (design section 6).
 #include "gateway/calls/calls.hpp"
 #include "policy/rules/policy.hpp"
-#include "schemas/core/canonical.hpp"
 #include "trust/receipts/commitment.hpp"
 #include "trust/receipts/redaction.hpp"
 #include "trust/servers/contract.hpp"
@@ -88,9 +87,8 @@ trust::ReceiptBody Calls::body_of(const Call& call, trust::ReceiptKind kind) con
     if (judged.tool && judged.tool->contract) rules.record = judged.tool->contract->record_arguments;
     const std::vector<std::string> hidden = hidden_arguments(call);
     rules.redact = hidden;
-    body.arguments = trust::record_arguments(call.request.arguments, rules, store_.operation_key(call.row.id), {});
-    body.arguments->fingerprint = store_.fingerprint(
-        call.request.arguments ? json::canonical(call.request.arguments, body.arguments->redacted) : std::string("{}"));
+    body.arguments = trust::record_arguments(call.request.arguments, rules, store_.operation_key(call.row.id),
+                                             [this](std::string_view text) { return store_.fingerprint(text); });
   }
   return body;
 }

@@ -92,12 +92,12 @@ Pairs recorded_values(json::Value value, const RecordRules& rules) {
 }
 
 ArgumentsRecord record_arguments(json::Value arguments, const RecordRules& rules, std::string_view operation_key,
-                                 std::string_view store_key) {
+                                 const Fingerprint& fingerprint) {
   ArgumentsRecord out;
   out.redacted = matching_pointers(arguments, rules.redact);
   const auto text = canonical_without(arguments, out.redacted);
   out.hmac = hex(hmac_sha256(operation_key, text));
-  out.fingerprint = hex(hmac_sha256(store_key, text));
+  out.fingerprint = fingerprint(text);
   out.recorded = recorded_values(arguments, rules);
   return out;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,10 +23,11 @@ struct RecordRules {
   std::span<const std::string> redact;  // pointers that nothing shows or hashes (wins over record)
 };
 
-// `arguments` absent means {}. hmac under the operation's key, fingerprint under the store's key, both over the
-// canonical form without what is redacted.
+// `arguments` absent means {}. hmac under the operation's key, and what `fingerprint` makes under a key that the store
+// keeps to itself, both over the canonical form without what is redacted.
+using Fingerprint = std::function<std::string(std::string_view canonical)>;
 [[nodiscard]] ArgumentsRecord record_arguments(json::Value arguments, const RecordRules& rules,
-                                               std::string_view operation_key, std::string_view store_key);
+                                               std::string_view operation_key, const Fingerprint& fingerprint);
 
 // The commitment to a result: its exact bytes under the operation's key.
 [[nodiscard]] std::string commit_bytes(std::string_view bytes, std::string_view operation_key);

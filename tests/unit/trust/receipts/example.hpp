@@ -6,11 +6,17 @@
 
 #include "tests/unit/trust/helpers.hpp"
 #include "trust/crypto/hash.hpp"
+#include "trust/receipts/commitment.hpp"
 #include "trust/receipts/envelope.hpp"
 #include "trust/receipts/merkle.hpp"
 #include "trust/receipts/receipt.hpp"
 
 namespace sallyport::trust::test {
+
+// Fingerprints as a store makes them, under this key.
+inline Fingerprint under(std::string key) {
+  return [key = std::move(key)](std::string_view text) { return hex(hmac_sha256(key, text)); };
+}
 
 inline std::string id(std::string_view prefix, unsigned number) {
   std::string out = std::string(prefix) + "_01KB9Z3W9Q8V5M0F7T2N6R4XH0";

@@ -2,7 +2,6 @@
 
 #include "schemas/core/canonical.hpp"
 #include "tests/unit/trust/receipts/example.hpp"
-#include "trust/receipts/commitment.hpp"
 
 namespace sallyport::trust {
 namespace {
@@ -121,13 +120,13 @@ TEST(Commitment, RedactsThenHashes) {
   const auto other = doc(R"({"n":1.50,"list":[{"secret":9,"x":2},{"secret":8}],"password":"other","user":"a"})");
   const std::vector<std::string> redact{"/password", "/list/*/secret", "/absent"};
   const std::vector<std::string> record{"/user", "/list", "/n", "/password", "/none"};
-  const auto made = record_arguments(with.root(), {record, redact}, "operation key", "store key");
+  const auto made = record_arguments(with.root(), {record, redact}, "operation key", test::under("store key"));
   EXPECT_EQ(made.redacted, (std::vector<std::string>{"/password", "/list/0/secret", "/list/1/secret"}));
   EXPECT_EQ(made.recorded, (Pairs{{"/user", "a"}, {"/list", R"([{"x":2},{}])"}, {"/n", "1.50"}}));
-  const auto again = record_arguments(other.root(), {record, redact}, "operation key", "store key");
+  const auto again = record_arguments(other.root(), {record, redact}, "operation key", test::under("store key"));
   EXPECT_EQ(made.hmac, again.hmac);
   EXPECT_EQ(made.fingerprint, hex(hmac_sha256("store key", R"({"list":[{"x":2},{}],"n":1.50,"user":"a"})")));
-  EXPECT_NE(record_arguments(with.root(), {record, redact}, "another key", "store key").hmac, made.hmac);
+  EXPECT_NE(record_arguments(with.root(), {record, redact}, "another key", test::under("store key")).hmac, made.hmac);
   EXPECT_TRUE(opens(made.hmac, with.root(), made.redacted, "operation key"));
   EXPECT_FALSE(opens(made.hmac, with.root(), {}, "operation key"));
   EXPECT_FALSE(opens(made.hmac, with.root(), made.redacted, "another key"));
@@ -139,13 +138,13 @@ TEST(Commitment, ShowsNothingInsideOfWhatIsRedacted) {
   const std::vector<std::string> record{"/auth/user", "/auth", "/a~0b/c~1d"};
   EXPECT_EQ(recorded_values(arguments.root(), {record, redact}), (Pairs{{"/a~0b/c~1d", "1"}}));
   const std::vector<std::string> all{"/*"};
-  const auto made = record_arguments(arguments.root(), {record, all}, "k", "s");
+  const auto made = record_arguments(arguments.root(), {record, all}, "k", test::under("s"));
   EXPECT_TRUE(made.recorded.empty());
   EXPECT_EQ(made.hmac, hex(hmac_sha256("k", "{}")));
 }
 
 TEST(Commitment, OfNoArgumentsIsThatOfTheEmptyObject) {
-  const auto made = record_arguments({}, {}, "k", "s");
+  const auto made = record_arguments({}, {}, "k", test::under("s"));
   EXPECT_EQ(made.hmac, hex(hmac_sha256("k", "{}")));
   EXPECT_TRUE(made.recorded.empty());
   EXPECT_TRUE(made.redacted.empty());

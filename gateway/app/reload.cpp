@@ -105,12 +105,19 @@ std::string Reload::config_text() const {
   return read ? std::move(read->bytes) : std::string();
 }
 
-asio::awaitable<Status> Reload::look(std::string by, bool lock_was_accepted) {
+// Whoever waited takes the turn at once: nothing else runs in between.
+asio::awaitable<Status> Reload::turn_comes() {
   const Deadline deadline = Deadline::after(kTurn);
   while (busy_) {
     const bool freed = co_await free_.wait(deadline);
     if (!freed) co_return fail(ErrorCode::unavailable, "another reload is still under way");
   }
+  co_return Status{};
+}
+
+asio::awaitable<Status> Reload::look(std::string by, bool lock_was_accepted) {
+  const Status ours = co_await turn_comes();
+  if (!ours) co_return ours;
   const Turn turn(*this);
   LoadedConfig config;
   std::string text;
@@ -254,11 +261,8 @@ DeskAnswer Reload::lock_accepted(Person person) {
 
 DeskAnswer Reload::accept(Person person, std::string digest) {
   if (auto may = needs_operator(person); !may) co_return fail(may.error());
-  const Deadline deadline = Deadline::after(kTurn);
-  while (busy_) {  // what is being read may be the very files that wait
-    const bool freed = co_await free_.wait(deadline);
-    if (!freed) co_return fail(ErrorCode::unavailable, "another reload is still under way");
-  }
+  const Status ours = co_await turn_comes();  // what is being read may be the very files that wait
+  if (!ours) co_return fail(ours.error());
   if (!waiting_) co_return fail(ErrorCode::conflict, "nothing waits to be accepted");
   if (waiting_->digest != digest) co_return fail(ErrorCode::conflict, "what waits is not what was shown; look again");
   const Turn turn(*this);

@@ -71,6 +71,7 @@ class Reload {
   };
   class Turn;
 
+  asio::awaitable<Status> turn_comes();
   asio::awaitable<Status> look(std::string by, bool lock_was_accepted);
   asio::awaitable<Status> put_in_force(InForce loaded, std::string by, std::string reason);
   asio::awaitable<Status> note(std::string action, std::string by, std::string reason, std::string before);

@@ -176,6 +176,12 @@ Answer refusal_error(const CallMeta& meta, std::string_view sentence) {
   return Answer::fail(mcp::code::kRefused, std::move(text), to_json(meta));
 }
 
+void give_reason(CallMeta& meta, ReasonCode code, std::string sentence) {
+  meta.code = code;
+  meta.retry = retry_for(code);
+  meta.reasons.push_back(Reason{code, std::move(sentence), {}, {}, false});
+}
+
 // A refusal's object begins with its code; that of a server's result has none.
 bool is_refusal(std::string_view result) {
   static const std::string kBegins = fmt::format(R"({{"_meta":{{"{}":{{"code":)", mcp::kCallMeta);
@@ -210,56 +216,49 @@ std::string marked_result(json::Value result, const CallMeta& meta) {
 
 Answer still_unknown(const OperationRow& row) {
   CallMeta meta;
-  meta.code = ReasonCode::outcome_unknown;
   meta.outcome = Outcome::unknown;
   meta.operation = row.id;
   meta.receipt = row.receipt;
-  meta.retry = retry_for(ReasonCode::outcome_unknown);
   const std::string sentence =
       fmt::format("Operation {} ({}) is still unknown: {}.", row.id, visible(row.summary), row.basis);
-  meta.reasons.push_back(Reason{ReasonCode::outcome_unknown, sentence, {}, {}, false});
+  give_reason(meta, ReasonCode::outcome_unknown, sentence);
   return Answer::of(refusal_result(meta, sentence));
 }
 
 std::string resolved_result(const OperationRow& row) {
   const bool applied = row.outcome == Outcome::applied;
   CallMeta meta;
-  meta.code = applied ? ReasonCode::result_withheld : ReasonCode::server_unavailable;
   meta.verdict = Verdict::allow;
   meta.outcome = row.outcome;
   meta.operation = row.id;
   meta.approval = row.approval;
   meta.receipt = row.receipt;
-  meta.retry = applied ? Retry::never : Retry::now;
   const std::string sentence =
       fmt::format("The answer of operation {} ({}) was lost; that it {} is known by {}.", row.id, visible(row.summary),
                   applied ? "took effect" : "did nothing", row.basis == "lookup" ? "a lookup" : "the " + row.basis);
-  meta.reasons.push_back(Reason{*meta.code, sentence, {}, {}, false});
+  give_reason(meta, applied ? ReasonCode::result_withheld : ReasonCode::server_unavailable, sentence);
+  meta.retry = applied ? Retry::never : Retry::now;  // nothing was done: unlike a server that is down, at once
   return refusal_result(meta, sentence);
 }
 
 Answer key_in_flight(const OperationRow& row) {
   CallMeta meta;
-  meta.code = ReasonCode::idempotency_in_flight;
   meta.outcome = Outcome::unknown;
   meta.operation = row.id;
-  meta.retry = retry_for(ReasonCode::idempotency_in_flight);
   const std::string sentence = fmt::format("Operation {} with this idempotency key is still under way.", row.id);
-  meta.reasons.push_back(Reason{ReasonCode::idempotency_in_flight, sentence, {}, {}, false});
+  give_reason(meta, ReasonCode::idempotency_in_flight, sentence);
   return Answer::of(refusal_result(meta, sentence));
 }
 
 Answer refused_before(const OperationRow& row) {
   const std::size_t colon = row.reason.find(": ");
+  const auto code = parse_reason_code(std::string_view(row.reason).substr(0, colon));
   CallMeta meta;
-  meta.code =
-      parse_reason_code(std::string_view(row.reason).substr(0, colon)).value_or(ReasonCode::approval_invalidated);
   meta.operation = row.id;
   meta.approval = row.approval;
   meta.receipt = row.receipt;
-  meta.retry = retry_for(*meta.code);
   const std::string sentence = colon == std::string::npos ? row.reason : row.reason.substr(colon + 2);
-  meta.reasons.push_back(Reason{*meta.code, sentence, {}, {}, false});
+  give_reason(meta, code.value_or(ReasonCode::approval_invalidated), sentence);
   return Answer::of(refusal_result(meta, sentence));
 }
 

@@ -38,6 +38,9 @@ struct CallMeta {
 // For methods whose results cannot say isError: a JSON-RPC error with a number of our own and the same object as data.
 [[nodiscard]] Answer refusal_error(const CallMeta& meta, std::string_view sentence);
 
+// The one reason why, and with it what the client is to do.
+void give_reason(CallMeta& meta, ReasonCode code, std::string sentence);
+
 // Whether it is one of ours, made by refusal_result(); and the same as an error, for such methods. Of an unknown
 // resource legacy clients know a number and want its URI.
 [[nodiscard]] bool is_refusal(std::string_view result);

@@ -202,9 +202,7 @@ void Calls::set_answer(const FlightPtr& flight, const ServerAnswer& answer, trus
   meta.reasons.clear();
   meta.retry = Retry::never;
   const auto refuse_with = [&](ReasonCode code, const std::string& sentence, std::string_view words) {
-    meta.code = code;
-    meta.retry = retry_for(code);
-    meta.reasons.push_back(Reason{code, sentence, {}, {}, false});
+    give_reason(meta, code, sentence);
     flight->result = refusal_result(meta, sentence, call.row.server, words);
   };
   if (withheld) {

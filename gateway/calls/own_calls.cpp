@@ -32,9 +32,7 @@ constexpr std::string_view kFinish =
 
 Answer Calls::invalid_own_call(const std::string& sentence, ReasonCode code) {
   CallMeta meta;
-  meta.code = code;
-  meta.retry = retry_for(code);
-  meta.reasons.push_back(Reason{code, sentence, {}, {}, false});
+  give_reason(meta, code, sentence);
   return Answer::of(refusal_result(meta, sentence));
 }
 

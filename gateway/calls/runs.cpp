@@ -193,12 +193,9 @@ Answer Calls::finish_answer(const Call& call, const Finish& finish) {
   meta.outcome = complete ? Outcome::applied : Outcome::none;
   meta.operation = call.row.id;
   meta.receipt = finish.receipt;
-  if (!complete) {
-    meta.code = status == "unresolved" ? ReasonCode::outcome_unknown : ReasonCode::evidence_required;
-    meta.retry = retry_for(*meta.code);
-  }
   const std::string words = words_of(status, finish);
-  if (meta.code) meta.reasons.push_back(Reason{*meta.code, words, {}, {}, false});
+  if (!complete)
+    give_reason(meta, status == "unresolved" ? ReasonCode::outcome_unknown : ReasonCode::evidence_required, words);
   bj::array evidence, missing, unknown;
   for (std::size_t i = 0; i < finish.evidence.size(); ++i) {
     evidence.emplace_back(bj::object{

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "gateway/app/credentials.hpp"
+#include "gateway/app/definition_receipt.hpp"
 #include "gateway/app/desk.hpp"
 #include "gateway/app/doors.hpp"
 #include "gateway/app/front.hpp"
@@ -39,7 +40,6 @@ namespace sallyport::gateway {
 namespace {
 
 constexpr auto kDrain = std::chrono::seconds(10);
-constexpr std::size_t kMostFindings = 8;
 constexpr auto kSweep = std::chrono::seconds(5);
 constexpr auto kStoreSweep = std::chrono::minutes(10);
 constexpr auto kCheckpoint = std::chrono::minutes(1);
@@ -317,28 +317,9 @@ class Running final : private ServerEvents, private Readiness {
     }
     calls_->configuration_changed();
     for (const auto& change : changes) {
-      const bool drifted = change.after && change.after->state == ToolState::drifted;
-      const bool quarantined = change.after && change.after->state == ToolState::quarantined;
-      if (!change.before && !drifted && !quarantined) continue;  // first seen, as expected
-      trust::ReceiptBody body = calls_->receipt(trust::ReceiptKind::definition);
-      body.server_id = change.tool.server;
-      body.tool = change.tool.tool;
-      body.event = trust::EventRecord{!change.after ? "gone"
-                                      : drifted     ? "drifted"
-                                      : quarantined ? "quarantined"
-                                                    : "changed",
-                                      {},
-                                      change.after ? change.after->quarantine_reason : std::string(),
-                                      {},
-                                      change.before ? change.before->current_digest : std::string(),
-                                      change.after ? change.after->current_digest : std::string(),
-                                      {}};
-      // Texts of the server's own making: as many as a receipt should carry.
-      for (const std::string& finding : change.after ? change.after->findings : std::vector<std::string>()) {
-        if (body.event->details.size() == kMostFindings) break;
-        body.event->details.emplace_back(fmt::format("finding {}", body.event->details.size() + 1), finding);
-      }
-      store_->post([body](Tx& tx) -> Status {
+      const auto body = definition_receipt(calls_->receipt(trust::ReceiptKind::definition), change);
+      if (!body) continue;
+      store_->post([body = *body](Tx& tx) -> Status {
         auto appended = tx.append(body);
         if (!appended) return fail(appended.error());
         return {};

@@ -1,0 +1,34 @@
+#include "gateway/app/definition_receipt.hpp"
+
+#include <fmt/format.h>
+
+namespace sallyport::gateway {
+namespace {
+
+constexpr std::size_t kMostFindings = 8;  // texts of the server's own making: as many as a receipt should carry
+
+}  // namespace
+
+std::optional<trust::ReceiptBody> definition_receipt(trust::ReceiptBody blank,
+                                                     const catalogue::DefinitionChange& change) {
+  const bool drifted = change.after && change.after->state == ToolState::drifted;
+  const bool quarantined = change.after && change.after->state == ToolState::quarantined;
+  if (!change.before && !drifted && !quarantined) return std::nullopt;
+  blank.server_id = change.tool.server;
+  blank.tool = change.tool.tool;
+  trust::EventRecord event;
+  event.action = !change.after ? "gone" : drifted ? "drifted" : quarantined ? "quarantined" : "changed";
+  if (change.before) event.before = change.before->current_digest;
+  if (change.after) {
+    event.after = change.after->current_digest;
+    event.reason = change.after->quarantine_reason;
+    for (const std::string& finding : change.after->findings) {
+      if (event.details.size() == kMostFindings) break;
+      event.details.emplace_back(fmt::format("finding {}", event.details.size() + 1), finding);
+    }
+  }
+  blank.event = std::move(event);
+  return blank;
+}
+
+}  // namespace sallyport::gateway

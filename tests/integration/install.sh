@@ -1,19 +1,13 @@
 #!/usr/bin/env bash
-# Installs what these tests need of npm (node_modules here) and of PyPI (build/python), where it is not there yet.
-# tests/run.sh calls it, and ctest before the first test that needs it; several at once wait for each other.
+# Installs what these tests need of npm (node_modules here) and of PyPI (build/python), where it is not there yet. ctest calls
+# it before the first test that needs it; several at once wait for each other.
 set -euo pipefail
 cd "$(dirname "$0")"
+../support/npm.sh . --ignore-scripts
+
 build=$(cd ../.. && pwd)/build
-mkdir -p "$build"
 exec 9>"$build/integration-install.lock"
 flock 9
-
-modules=$(sha256sum package.json package-lock.json | sha256sum)
-if [ "$(cat node_modules/.installed 2>/dev/null)" != "$modules" ]; then
-  npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
-  echo "$modules" >node_modules/.installed
-fi
-
 packages="$(sha256sum <requirements.txt) $(python3 --version)"
 if [ "$(cat "$build/python/.installed" 2>/dev/null)" != "$packages" ]; then
   rm -rf "$build/python"

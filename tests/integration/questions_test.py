@@ -93,9 +93,11 @@ class Asked(Case):
         client = Events(self.start(), "/servers/a/mcp")
         client.respond = lambda message: None
         client.listen()
-        for tool in ("ask_and_leave", "ask_and_withdraw"):
-            client.text(tool, tool, {"method": "roots/list"})
-        client.was_asked(2)
+        for count, tool in enumerate(("ask_and_leave", "ask_and_withdraw"), 1):
+            client.start(tool, "tools/call", {"name": tool, "arguments": {"method": "roots/list"}})
+            client.was_asked(count)  # first: a question that ends before it was sent is not sent
+            client.text(count, "go")
+            client.answer(tool)
         cancelled = client.told("notifications/cancelled", 2)
         self.assertEqual({each["params"]["requestId"] for each in cancelled}, {each["id"] for each in client.asked})
 
@@ -168,6 +170,7 @@ class Reports(Case):
         gone.connection.sock and gone.connection.sock.shutdown(2)
         client.text(2, "change", {"list": "prompts"})
         client.told("notifications/prompts/list_changed")
+        client.text(5, "go")
         pid = json.loads(client.text(3, "who"))["pid"]
         second.connection.close()
         self.assertEqual(json.loads(client.text(4, "who"))["pid"], pid)

@@ -53,6 +53,17 @@ ClientAbilities ClientAbilities::read(json::Value capabilities) {
   return able;
 }
 
+std::string ClientAbilities::declared() const {
+  std::string out;
+  if (form || url) {
+    const char* both = form && url ? "," : "";
+    out += fmt::format(R"(,"elicitation":{{{}{}{}}})", form ? R"("form":{})" : "", both, url ? R"("url":{})" : "");
+  }
+  if (sampling) out += sampling_tools ? R"(,"sampling":{"tools":{}})" : R"(,"sampling":{})";
+  if (roots) out += R"(,"roots":{})";
+  return out.empty() ? "{}" : "{" + out.substr(1) + "}";
+}
+
 std::string ClientAbilities::lacks(const ServerQuestion& question) const {
   const auto missing = [](bool there, const char* what) {
     return there ? std::string() : fmt::format("the client does not support {}", what);

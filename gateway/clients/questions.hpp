@@ -20,6 +20,7 @@ namespace sallyport::gateway {
 struct ClientAbilities {
   bool sampling = false, sampling_tools = false, form = false, url = false, roots = false;
   [[nodiscard]] static ClientAbilities read(json::Value capabilities);
+  [[nodiscard]] std::string declared() const;  // the same as raw JSON
   // Why this cannot be asked of the client; empty: it can.
   [[nodiscard]] std::string lacks(const ServerQuestion& question) const;
 };

@@ -147,8 +147,9 @@ Answer Session::initialize(const mcp::Message& message) {
   context.era = mcp::Era::legacy;
   context.claimed_name = claim(info.find("name"));
   context.claimed_version = claim(info.find("version"));
-  context_ = std::make_shared<const ClientContext>(std::move(context));
   able_ = ClientAbilities::read(message.params.find("capabilities"));
+  context.capabilities = able_.declared();
+  context_ = std::make_shared<const ClientContext>(std::move(context));
   state_ = State::open;
   begun_ = services_->now();
   json::Writer out;

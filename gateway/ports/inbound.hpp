@@ -12,6 +12,7 @@
 #include "gateway/base/signal.hpp"
 #include "gateway/mcp/jsonrpc.hpp"
 #include "gateway/mcp/protocol.hpp"
+#include "gateway/ports/input.hpp"
 #include "gateway/ports/server_link.hpp"
 #include "schemas/core/time.hpp"
 #include "schemas/model/principal.hpp"
@@ -52,6 +53,9 @@ struct ClientContext {
   std::string claimed_name;  // clientInfo, as claimed
   std::string claimed_version;
   Millis hold{45'000};  // how long an ask holds the call before APPROVAL_PENDING
+  // What the client can be asked: raw JSON of its capabilities. Legacy: for the session; modern: of this request.
+  std::string capabilities = "{}";
+  std::string log_level;  // modern: of this request, empty: no log messages; legacy: empty, the session has its own
 };
 
 struct Inbound {
@@ -64,6 +68,7 @@ struct Inbound {
   ClientChannel* channel = nullptr;  // never null; valid until the answer is handed back
   std::shared_ptr<Cancel> cancel;    // set by the client's cancel, a modern disconnect, shutdown
   UnixMillis received = 0;
+  std::shared_ptr<const InputGiven> given;  // it is a further leg of a call; else null
 };
 
 // Which server a resource, prompt or completion belongs to, and the prompt's name there (relay finds it). No server:
@@ -74,11 +79,13 @@ struct Target {
   std::string problem;
 };
 
-// Exactly one of result and error. `delivered` (may be empty) is called once: true if the transport took the last byte.
+// Exactly one of result, error and (to modern clients only) input. `delivered` (may be empty) is called once: true if
+// the transport took the last byte.
 struct Answer {
   std::string result;  // raw JSON object
   std::optional<mcp::RpcError> error;
   std::function<void(bool)> delivered;
+  std::shared_ptr<const InputNeeded> input = nullptr;  // the server wants to know this first
 
   static Answer of(std::string result_raw) { return Answer{std::move(result_raw), std::nullopt, {}}; }
   static Answer fail(int code, std::string message, std::string data = {}) {

@@ -38,6 +38,7 @@ struct ServerAnswer {
   std::optional<CancelReason> cancelled;  // the attempt ended because of Cancel
   bool timed_out = false;
   bool over_limit = false;  // lost only because it was too long or too deep to be read: the server did answer
+  bool modern = false;      // by a server of the modern era: results have a resultType, errors its numbers
 };
 
 // What a server asks of the client while a call is open on it: sampling, elicitation, roots.
@@ -69,6 +70,10 @@ struct CallControl {
   std::string session;
   std::function<void(std::string_view params_raw)> log;                      // notifications/message; may be empty
   std::function<asio::awaitable<ClientReply>(ServerQuestion question)> ask;  // empty: questions are refused
+  // For servers of the modern era, which hear them with every request: raw JSON of what the client that this is for can
+  // be asked (empty: nothing), and the log level that it wants (empty: the link's own).
+  std::string capabilities;
+  std::string log_level;
 };
 
 // An answer that comes after its attempt was given up: evidence for an unknown operation (design section 7).
@@ -81,6 +86,7 @@ struct LateAnswer {
 struct ToolListing {
   std::vector<std::shared_ptr<const json::Document>> pages;  // own the tools
   std::vector<json::Value> tools;                            // objects, in the server's order; bounded
+  Deadline fresh_until = Deadline::never();                  // when it has to be asked for again before it is used
 };
 
 struct ServerInfo {
@@ -146,6 +152,8 @@ class Servers {
   // The identity as found: canonical JSON (trust/servers/identity.hpp), known once a link was made. Empty: not known
   // yet.
   [[nodiscard]] virtual std::string identity(const std::string& server) const = 0;
+  // The protocol version that it was last found to speak; empty: not known yet.
+  [[nodiscard]] virtual std::string spoken(const std::string& /*server*/) const { return {}; }
   // The links that are up and serve this principal, the shared ones too.
   [[nodiscard]] virtual std::vector<std::pair<std::string, std::shared_ptr<ServerLink>>> open_links(
       const std::string& /*principal*/) {

@@ -223,6 +223,23 @@ std::string replace_value(json::Value object, std::string_view name, std::string
   return out;
 }
 
+std::string without_members(json::Value object, std::span<const std::string_view> names) {
+  const auto goes = [&](json::Value key) {
+    return std::ranges::any_of(names, [&](std::string_view name) { return key.equals(name); });
+  };
+  bool changes = false;
+  for (const json::Member member : object.members()) changes = changes || goes(member.key);
+  if (!changes) return std::string(object.raw());
+  std::string out = "{";
+  out.reserve(object.raw().size());
+  for (const Piece& piece : pieces_of(object)) {
+    if (goes(piece.member.key)) continue;
+    if (out.size() > 1) out += ',';
+    out += piece.text;
+  }
+  return out += '}';
+}
+
 std::string with_own_meta(json::Value meta, std::string_view key, std::string_view own) {
   std::string out = "{";
   if (!own.empty()) out.append(quote(key)).append(":").append(own);

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,7 +20,11 @@ inline constexpr int kInvalidRequest = -32600;
 inline constexpr int kMethodNotFound = -32601;
 inline constexpr int kInvalidParams = -32602;
 inline constexpr int kInternalError = -32603;
-inline constexpr int kResourceNotFound = -32002;  // legacy era only
+inline constexpr int kResourceNotFound = -32002;         // legacy era only
+inline constexpr int kUrlElicitationRequired = -32042;   // legacy era only
+inline constexpr int kHeaderMismatch = -32020;           // modern era only: headers and body disagree
+inline constexpr int kMissingClientCapability = -32021;  // modern era only: data.requiredCapabilities
+inline constexpr int kUnsupportedVersion = -32022;       // modern era only: data.supported
 inline constexpr int kRefused = 8720;  // a refusal of a read, prompt or completion; data = dev.sallyport/call
 }  // namespace code
 
@@ -67,6 +72,8 @@ using IncomingResult = std::expected<Incoming, IncomingFault>;
 
 // The object's bytes with another value of its (first) member of that name; without one, it is put first.
 [[nodiscard]] std::string replace_value(json::Value object, std::string_view name, std::string_view value_raw);
+// The object's bytes without its members of these names.
+[[nodiscard]] std::string without_members(json::Value object, std::span<const std::string_view> names);
 // A `_meta` object (or none) with `own` first under `key`, and without what else in it claims to be ours.
 [[nodiscard]] std::string with_own_meta(json::Value meta, std::string_view key, std::string_view own);
 

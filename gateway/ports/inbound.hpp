@@ -11,6 +11,7 @@
 #include "gateway/base/deadline.hpp"
 #include "gateway/base/signal.hpp"
 #include "gateway/mcp/jsonrpc.hpp"
+#include "gateway/mcp/param_headers.hpp"
 #include "gateway/mcp/protocol.hpp"
 #include "gateway/ports/input.hpp"
 #include "gateway/ports/server_link.hpp"
@@ -61,6 +62,7 @@ struct ClientContext {
 struct Inbound {
   std::shared_ptr<const ClientContext> client;
   std::shared_ptr<const json::Document> document;  // of the message; owns the bytes of params
+  std::string id;                                  // raw token of the message
   std::string method;
   json::Value params;              // absent, or an object
   std::string idempotency_header;  // `Idempotency-Key`, if the transport has headers
@@ -82,10 +84,13 @@ struct Target {
 // Exactly one of result, error and (to modern clients only) input. `delivered` (may be empty) is called once: true if
 // the transport took the last byte.
 struct Answer {
-  std::string result;  // raw JSON object
+  std::string result;  // raw JSON object, without what only one era has at its top (mcp::without_era_members)
   std::optional<mcp::RpcError> error;
   std::function<void(bool)> delivered;
   std::shared_ptr<const InputNeeded> input = nullptr;  // the server wants to know this first
+  // For modern clients only: a type that is not `complete`, and how long a list or resource may be kept (ms).
+  std::string result_type = {};
+  std::optional<std::uint64_t> ttl_ms = {};
 
   static Answer of(std::string result_raw) { return Answer{std::move(result_raw), std::nullopt, {}}; }
   static Answer fail(int code, std::string message, std::string data = {}) {
@@ -105,6 +110,11 @@ class Front {
   [[nodiscard]] virtual std::string instructions(const ClientContext& client) const = 0;
   // Before capabilities(): until what the servers of the mount offer is known, or a bound of time has passed.
   virtual asio::awaitable<void> prepare(Mount /*mount*/) { co_return; }
+  // Where the `Mcp-Param-*` headers of a modern tools/call say another thing than its body, in words; nullopt: nowhere.
+  [[nodiscard]] virtual std::optional<std::string> header_fault(const ClientContext& /*client*/, json::Value /*params*/,
+                                                                const mcp::HeaderLookup& /*find*/) const {
+    return std::nullopt;
+  }
   virtual void level_changed(const ClientContext& /*client*/) {}  // the session's log level
   virtual void roots_changed(const ClientContext& /*client*/) {}  // notifications/roots/list_changed
   virtual void session_ended(const ClientContext& /*client*/) {}

@@ -123,6 +123,9 @@ struct LinkKey {
   std::string server;
   std::string principal;  // empty in what a link says of itself: shared by all
   std::string session;    // used where the server says "isolate": "session"
+  // A legacy server is told at the start what it may ask. A modern client cannot be asked while its request is open, so
+  // that it uses a link of its own, on which nothing is declared, where `passes` would declare anything.
+  bool askable = true;
 };
 
 enum class ListKind : unsigned char { tools, prompts, resources };

@@ -243,6 +243,7 @@ class Running final : private ServerEvents, private Readiness {
       console = fmt::format("http{}://{}", settings_.control.certificate.empty() ? "" : "s", doors_.control_address());
     }
     control_->set_address(console);
+    calls_->set_console(console);
     webhooks_->set_address(std::move(console));
   }
 

@@ -75,7 +75,9 @@ asio::awaitable<Calls::Ask> Calls::ask(FlightPtr flight) {
     }
     call.judged.grants = find_grants(call);
     if (!call.judged.grants.empty()) co_return Ask::approved;
-    if (!trust::anyone_can_answer(options_.people, call.judged.decision.asks, call.request.client->principal)) {
+    const bool session_user = call.request.client->asks_by_form && takes_session_user(call.judged);
+    if (!trust::anyone_can_answer(options_.people, call.judged.decision.asks, call.request.client->principal,
+                                  session_user)) {
       refuse(call.judged, ReasonCode::no_approver,
              "This call needs a person's approval, and nobody who may give it is set up.");
       co_return Ask::refused;
@@ -107,7 +109,9 @@ asio::awaitable<Calls::Ask> Calls::ask(FlightPtr flight) {
   flight->changed.notify();
   const std::string asked = call.approval;  // a grant that answers it ends it
   const Ask answer = co_await wait_for_answer(flight);
+  withdraw_questions(flight);
   if (answer != Ask::dormant) by_approval_.erase(asked);
+  if (answer == Ask::refused || answer == Ask::again) forget_waiting(asked);
   co_return answer;
 }
 
@@ -121,7 +125,9 @@ bool Calls::refuse_ended(Call& call, const trust::Approval& approval, UnixMillis
   if (approval.state == pending || approval.state == approved) return false;
   if (approval.state == denied) {
     const std::string why = approval.reason.empty() ? "" : fmt::format(" and said: {}", visible(approval.reason));
-    refuse(call.judged, ReasonCode::approval_denied, fmt::format("{} refused this call{}.", approval.ended_by, why));
+    refuse(call.judged, ReasonCode::approval_denied,
+           approval.ended_by == trust::kSessionUser ? "The client's own user refused this call."
+                                                    : fmt::format("{} refused this call{}.", approval.ended_by, why));
     return true;
   }
   const std::string why = approval.reason.empty() ? "" : fmt::format(" ({})", visible(approval.reason));
@@ -185,6 +191,7 @@ asio::awaitable<Calls::Ask> Calls::wait_for_answer(FlightPtr flight) {
       co_return Ask::dormant;
     }
     note_waiting(flight);
+    ask_session_users(flight);
     const auto left = std::chrono::milliseconds(std::max<UnixMillis>(1, approval->expires - now));
     co_await flight->nudge.wait(Deadline::after(std::min<Deadline::Clock::duration>(left, kNoteEvery)));
   }
@@ -271,10 +278,16 @@ UnixMillis Calls::time_for(const std::string& approval) const {
 // Ends the ask in the store, with its receipt. A race with an approver's answer is decided by the store: what it
 // refuses is left.
 asio::awaitable<void> Calls::end_ask(FlightPtr flight, trust::ApprovalEvent event) {
-  const UnixMillis now = time_for(flight->call.approval);
+  co_await change_ask(flight, flight->call.approval, std::move(event));
+  forget_waiting(flight->call.approval);
+  if (options_.on_ask) options_.on_ask(flight->call.approval);
+}
+
+asio::awaitable<void> Calls::change_ask(FlightPtr flight, std::string id, trust::ApprovalEvent event) {
+  const UnixMillis now = time_for(id);
   trust::ReceiptBody body = body_of(flight->call, trust::ReceiptKind::approval);
-  auto ended = co_await store_.commit(Durability::crash, [&](Tx& tx) -> Status {
-    auto row = tx.approval(flight->call.approval);
+  auto changed = co_await store_.commit(Durability::power, [&](Tx& tx) -> Status {
+    auto row = tx.approval(id);
     if (!row) return {};
     auto approval = approval_from(*row);
     if (!approval) return fail(approval.error());
@@ -288,9 +301,11 @@ asio::awaitable<void> Calls::end_ask(FlightPtr flight, trust::ApprovalEvent even
     if (!appended) return fail(appended.error());
     return {};
   });
-  waiting_.erase(flight->call.approval);
-  if (options_.on_ask) options_.on_ask(flight->call.approval);
-  static_cast<void>(ended);  // the refusal that follows is recorded by itself, and fails if the store does
+  static_cast<void>(changed);  // what follows is recorded by itself, and fails if the store does
+}
+
+void Calls::forget_waiting(const std::string& approval) {
+  if (waiting_.erase(approval) > 0) metrics_.waiting_approvals(static_cast<std::int64_t>(waiting_.size()));
 }
 
 void Calls::note_waiting(const FlightPtr& flight) {

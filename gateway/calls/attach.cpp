@@ -148,6 +148,7 @@ class Attached {
     flight_->nudge.notify();
   }
   ~Attached() {
+    if (waiter_.question) waiter_.question->cancel(CancelReason::client);
     std::erase(flight_->waiters, &waiter_);
     flight_->nudge.notify();  // the last one to leave lets the operation wait in the store
   }
@@ -161,7 +162,11 @@ class Attached {
 
 // Waits until the flight is done, the hold of an ask ends, or the client gives up.
 asio::awaitable<Answer> Calls::attend(FlightPtr flight, Inbound inbound) {
-  Waiter waiter{inbound.channel, inbound.client->session, progress_token(inbound)};
+  Waiter waiter{.channel = inbound.channel,
+                .session = inbound.client->session,
+                .progress_token = progress_token(inbound),
+                .asks_by_form = inbound.client->asks_by_form,
+                .asks_by_url = inbound.client->asks_by_url};
   const Attached attached(flight, waiter);
   if (inbound.cancel) {
     inbound.cancel->on_cancel([weak = std::weak_ptr<Flight>(flight)](CancelReason) {

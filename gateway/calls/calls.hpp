@@ -53,6 +53,7 @@ struct CallsOptions {
   std::vector<Person> people;                               // who could answer an ask
   std::map<std::string, Millis> server_timeout;             // default deadline per server; else 5 minutes
   std::function<void(const std::string& approval)> on_ask;  // an ask was made or has changed; may be empty
+  std::string console;                                      // address that people reach it at, for links; may be empty
   // `require` rules whose evidence a run needs to be complete; nullopt: there is no contract, and no
   // `sallyport_finish`.
   std::optional<std::vector<std::string>> run_evidence;
@@ -95,6 +96,7 @@ class Calls final : private Context {
   void grant_made(const trust::Grant& grant);
   [[nodiscard]] bool can_record() const;  // false: no further call is taken, and the process should end
   void configuration_changed();           // what waits is decided again
+  void set_console(std::string address) { options_.console = std::move(address); }
   void set_people(std::vector<Person> people) { options_.people = std::move(people); }  // who could answer an ask
   void on_late_answer(LateAnswer late);
   // Ends an unknown operation by a person or by evidence. not_found, conflict.
@@ -188,8 +190,21 @@ class Calls final : private Context {
   asio::awaitable<Result<LastCall>> last_call(const Call& call);
   asio::awaitable<Result<trust::Approval>> load_approval(std::string id);
   asio::awaitable<void> end_ask(FlightPtr flight, trust::ApprovalEvent event);
+  asio::awaitable<void> change_ask(FlightPtr flight, std::string id, trust::ApprovalEvent event);
+  void forget_waiting(const std::string& approval);
   void note_waiting(const FlightPtr& flight);
   [[nodiscard]] trust::Binding binding_of(const Call& call) const;
+
+  // session_user.cpp: the client's own user answers
+  struct ToAsk {
+    ClientChannel* channel = nullptr;  // there until `question` is cancelled
+    std::shared_ptr<Cancel> question;
+    bool by_form = false, by_url = false;
+  };
+  [[nodiscard]] static bool takes_session_user(const Judgement& judged);
+  void ask_session_users(const FlightPtr& flight);
+  asio::awaitable<void> ask_session_user(FlightPtr flight, ToAsk whom);
+  static void withdraw_questions(const FlightPtr& flight);
 
   // attempts.cpp
   asio::awaitable<std::shared_ptr<ServerLink>> connect(FlightPtr flight);

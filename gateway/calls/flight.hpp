@@ -21,6 +21,8 @@ struct Waiter {
   std::string session;
   std::string progress_token;  // raw token of the client, empty: wants no progress
   double last_progress = -1;   // notes must increase
+  bool asks_by_form = false, asks_by_url = false;
+  std::shared_ptr<Cancel> question;  // of an ask that was put to its user: withdraws it
 };
 
 enum class Stage : unsigned char { deciding, asking, running, done };

@@ -159,8 +159,7 @@ asio::awaitable<Result<PermittedCall>> Calls::record(FlightPtr flight) {
     co_return fail(committed.error());
   }
   for (const trust::Grant& used : grants) grant_changed(used);
-  if (asked && waiting_.erase(call.approval) > 0)
-    metrics_.waiting_approvals(static_cast<std::int64_t>(waiting_.size()));
+  if (asked) forget_waiting(call.approval);
   if (evidence_tool && !row.is_read) call.evidence_revision = revision;
   row.receipt = receipt;
   call.row = std::move(row);

@@ -149,6 +149,8 @@ Answer Session::initialize(const mcp::Message& message) {
   context.claimed_version = claim(info.find("version"));
   able_ = ClientAbilities::read(message.params.find("capabilities"));
   context.capabilities = able_.declared();
+  context.asks_by_form = able_.form;
+  context.asks_by_url = able_.url;
   context_ = std::make_shared<const ClientContext>(std::move(context));
   state_ = State::open;
   begun_ = services_->now();

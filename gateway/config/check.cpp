@@ -194,26 +194,6 @@ void check_run(const Settings& settings, const policy::Policy& policy, Faults& f
   }
 }
 
-// What loads and is not built yet is said: a member that silently does nothing is worse than one that is refused. None
-// of it would loosen anything.
-void name_what_has_no_effect(const Settings& settings, const policy::Policy* policy, Faults& faults) {
-  const auto note = [&](const std::string& file, const std::string& what) {
-    Fault fault = file_fault(file, what + " has no effect in this version");
-    fault.level = Fault::Level::note;
-    faults.push_back(std::move(fault));
-  };
-  if (policy == nullptr) return;
-  const std::string policy_name = settings.policy_files.empty() ? settings.file : settings.policy_files.front();
-  const auto weaker = [&](const ApprovalTerms& terms, const std::string& where) {
-    if (terms.session_user) note(policy_name, "`sessionUser` " + where);
-  };
-  weaker(policy->approval, "of `approval`");
-  for (const policy::Rule& rule : policy->rules) {
-    if (rule.kind == RuleKind::ask && rule.approval != policy->approval)
-      weaker(rule.approval, fmt::format("of the rule `{}`", rule.id));
-  }
-}
-
 }  // namespace
 
 Checked check_rules(const Settings& settings, const Sources& sources, const CheckOptions& options) {
@@ -261,7 +241,6 @@ Checked check_rules(const Settings& settings, const Sources& sources, const Chec
                             .lock_digest = sources.lock ? trust::digest_text(*sources.lock) : std::string(),
                             .files = file_digests(settings, sources)};
   }
-  name_what_has_no_effect(settings, loaded_policy.policy.get(), checked.faults);
   if (loaded_policy.policy) check_run(settings, *loaded_policy.policy, checked.faults);
   append(checked.faults, std::move(loaded_trust.faults));
   append(checked.faults, words.faults());

@@ -57,6 +57,8 @@ struct ClientContext {
   // What the client can be asked: raw JSON of its capabilities. Legacy: for the session; modern: of this request.
   std::string capabilities = "{}";
   std::string log_level;  // modern: of this request, empty: no log messages; legacy: empty, the session has its own
+  // Whether its user can be asked while a call waits (a legacy session): by a form, by a page to visit.
+  bool asks_by_form = false, asks_by_url = false;
 };
 
 struct Inbound {

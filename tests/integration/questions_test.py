@@ -133,6 +133,37 @@ class Asked(Case):
         lines.close()
 
 
+class SessionUser(Case):
+    """Asks that a rule lets the client's own user answer, by elicitation on the stream of the call that waits."""
+
+    def client(self, capabilities=None):
+        options = setup("a")
+        options["trust"]["servers"]["a"]["tools"]["echo"] = {"effect": "record", "destructive": False, "says": "Echo {/text}"}
+        options["policy"]["rules"].append({"id": "echoes", "ask": {"server": "a", "tool": "echo"}, "approval": {"sessionUser": True}})
+        return Events(self.gateway(**options).start(), "/servers/a/mcp", capabilities=capabilities)
+
+    def test_a_yes_runs_the_call_and_a_no_refuses_it(self):
+        client = self.client()
+        said = {"action": "accept", "content": {"approve": True}}
+        client.respond = lambda message: {"result": said}
+        result = client.call(1, "echo", {"text": "one"})
+        self.assertEqual(result["_meta"]["dev.sallyport/call"]["outcome"], "applied", result)
+        params = client.asked[0]["params"]
+        self.assertTrue(params["message"].startswith('Echo "one"'), params)
+        self.assertEqual(params["requestedSchema"]["required"], ["approve"])
+        said = {"action": "decline"}
+        result = client.call(2, "echo", {"text": "two"})
+        self.assertEqual(result["_meta"]["dev.sallyport/call"]["code"], "APPROVAL_DENIED")
+        self.assertIn("own user refused", result["content"][0]["text"])
+
+    def test_a_client_that_cannot_ask_waits_for_a_person(self):
+        client = self.client(capabilities={})
+        client.start(1, "tools/call", {"name": "echo", "arguments": {"text": "one"}, "_meta": {"progressToken": 1}})
+        client.told("notifications/progress")
+        self.assertEqual(client.asked, [])
+        client.http.post({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
+
+
 class Cancelled(Case):
     def test_c035_a_cancel_reaches_the_server_and_the_answer_nobody(self):
         gateway = self.gateway(**setup("a")).start()

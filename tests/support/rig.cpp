@@ -111,8 +111,17 @@ class Channel final : public ClientChannel {
     pending_->notes.emplace_back(method, params);
   }
   [[nodiscard]] bool open() const override { return pending_->open; }
+  asio::awaitable<ClientReply> ask(ServerQuestion question) override { return put(pending_, std::move(question)); }
 
  private:
+  static asio::awaitable<ClientReply> put(Rig::PendingPtr pending, ServerQuestion question) {
+    const asio::any_io_executor loop = co_await asio::this_coro::executor;
+    const auto reply = std::make_shared<OneShot<ClientReply>>(loop);
+    pending->asked.push_back({std::string(question.params.raw()), question.cancel, reply});
+    const auto answer = co_await reply->wait(question.deadline);
+    co_return answer.value_or(ClientReply::fail(0, "no answer in time"));
+  }
+
   Rig::PendingPtr pending_;
 };
 

@@ -80,6 +80,12 @@ class Rig {
     std::optional<Answer> answer;
     std::shared_ptr<Cancel> cancel = std::make_shared<Cancel>();
     std::vector<std::pair<std::string, std::string>> notes;  // method, params
+    struct Asked {
+      std::string params;
+      std::shared_ptr<Cancel> cancel;
+      std::shared_ptr<OneShot<ClientReply>> reply;  // for the test to set
+    };
+    std::vector<Asked> asked;  // questions to its user
     bool open = true;
   };
   using PendingPtr = std::shared_ptr<Pending>;

@@ -37,6 +37,8 @@ Approval ended(const Approval& approval, State state, std::string by, std::strin
   return out;
 }
 
+bool takes_session_user(const ApprovalTerms& terms) { return terms.session_user && terms.quorum == 1; }
+
 bool counts_for(const Vote& vote, std::size_t ask) {
   return vote.approve && std::ranges::find(vote.asks, ask) != vote.asks.end();
 }
@@ -87,7 +89,7 @@ class Machine {
     if (auto open = votable(); !open) return fail(open.error());
     Vote vote{std::string(kSessionUser), answered.approve, answered.seen, {}, now_, {}};
     for (std::size_t i = 0; i < approval_.asks.size(); ++i) {
-      if (approval_.asks[i].session_user && approval_.asks[i].quorum == 1) vote.asks.push_back(i);
+      if (takes_session_user(approval_.asks[i])) vote.asks.push_back(i);
     }
     return cast(approval_, std::move(vote), now_);
   }
@@ -205,9 +207,10 @@ bool may_answer(const Person& person, const Approval& approval) {
   });
 }
 
-bool anyone_can_answer(std::span<const Person> people, std::span<const ApprovalTerms> asks,
-                       const Principal& requester) {
+bool anyone_can_answer(std::span<const Person> people, std::span<const ApprovalTerms> asks, const Principal& requester,
+                       bool session_user) {
   return std::ranges::all_of(asks, [&](const ApprovalTerms& terms) {
+    if (session_user && takes_session_user(terms)) return true;
     std::vector<std::string_view> able;  // one id is one person, however often it is listed
     for (const auto& person : people) {
       if (may_answer(person, terms, requester.id, requester.owner) &&

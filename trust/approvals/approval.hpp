@@ -119,9 +119,9 @@ using ApprovalEvent = std::variant<event::Voted, event::SessionUserAnswered, eve
                               std::string_view requester_owner);
 // Of at least one ask.
 [[nodiscard]] bool may_answer(const Person& person, const Approval& approval);
-// Whether every ask can still reach its quorum among these people.
+// Whether every ask can still reach its quorum among these people, and the client's own user where `session_user`.
 [[nodiscard]] bool anyone_can_answer(std::span<const Person> people, std::span<const ApprovalTerms> asks,
-                                     const Principal& requester);
+                                     const Principal& requester, bool session_user = false);
 
 // Promise 6: grants and session-user answers never serve for destructive tools, `money`, `credentials` or a quorum
 // above one.

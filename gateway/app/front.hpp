@@ -23,6 +23,10 @@ class AppFront final : public Front {
   [[nodiscard]] std::string capabilities(const ClientContext& client) const override;
   [[nodiscard]] std::string instructions(const ClientContext& client) const override;
   asio::awaitable<void> prepare(Mount mount) override;
+  [[nodiscard]] std::optional<std::string> header_fault(const ClientContext& client, json::Value params,
+                                                        const mcp::HeaderLookup& find) const override {
+    return tools_.header_fault(client, params, find);
+  }
   void level_changed(const ClientContext& client) override;
   void roots_changed(const ClientContext& client) override;
   void session_ended(const ClientContext& client) override;

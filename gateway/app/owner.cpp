@@ -395,7 +395,7 @@ class Running final : private ServerEvents, private Readiness {
   }
 
   [[nodiscard]] bool is_idle() const {
-    return sessions_->count() == 0 && calls_->in_flight() == 0 &&
+    return sessions_->count() == 0 && sessions_->modern().clients() == 0 && calls_->in_flight() == 0 &&
            Deadline::Clock::now() - last_client_ > *options_.idle_exit;
   }
 

@@ -60,6 +60,7 @@ class Flights::Flight final : public ClientChannel {
     Finished finished;
     finished.message = answer.error ? mcp::error_response(id, *answer.error) : mcp::response(id, answer.result);
     finished.cancelled = cancelled;
+    finished.error = answer.error ? answer.error->code : 0;
     finished.delivery = Delivery(std::move(answer.delivered), alive_);
     reply->finish(std::move(finished));
   }
@@ -88,6 +89,7 @@ Flights::~Flights() {
 
 void Flights::start(Start start, std::string_view id, Inbound inbound, std::shared_ptr<Reply> reply) {
   std::string key = key_of(id);
+  const std::shared_ptr<Reply> ends_with = start.ends_with_client ? reply : nullptr;
   TaskGroup& tasks = start.tasks;
   Front& front = start.front;
   auto flight = std::make_shared<Flight>(std::move(key), id, std::move(start), std::move(reply));
@@ -106,6 +108,11 @@ void Flights::start(Start start, std::string_view id, Inbound inbound, std::shar
   }
   flight->table = this;
   open_.push_back(flight.get());
+  if (ends_with) {
+    ends_with->on_gone([weak = std::weak_ptr(flight->cancel)] {
+      if (const auto cancel = weak.lock()) cancel->cancel(CancelReason::disconnect);
+    });
+  }
   inbound.channel = flight.get();
   inbound.cancel = flight->cancel;
   std::string name = "request." + inbound.method.substr(0, 64);

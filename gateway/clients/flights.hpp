@@ -43,6 +43,7 @@ class Flights {
     std::shared_ptr<void> keep;
     Admits admits;
     Ask ask;
+    bool ends_with_client = false;  // a client that goes away cancels it
   };
   // `id` is a raw token that parse_incoming let pass; inbound.channel and inbound.cancel are set here. A refusal is
   // answered on the reply, like everything else.

@@ -125,6 +125,8 @@ asio::awaitable<bool> send_events_until_finished(HttpExchange& exchange, HttpRep
 asio::awaitable<Status> send_answer(HttpExchange& exchange, Finished& finished, AnswerForm& form) {
   if (!exchange.started() && form.json && !(finished.cancelled && form.events)) {
     HttpResponse response;
+    // The one error that has a status of its own wherever it arises (2026-07-28).
+    if (finished.error == mcp::code::kMissingClientCapability) response.status = 400;
     response.headers = std::move(form.headers);
     response.headers.set("Content-Type", "application/json");
     response.body = std::move(finished.message);

@@ -4,6 +4,7 @@
 #include "gateway/clients/batch.hpp"
 #include "gateway/clients/http_events.hpp"
 #include "gateway/clients/http_head.hpp"
+#include "gateway/clients/modern_head.hpp"
 
 namespace sallyport::gateway {
 
@@ -37,6 +38,8 @@ struct HttpFront::State {
   [[nodiscard]] Result<Identity> identify(const HttpHeaders& headers) const;
   asio::awaitable<void> handle(HttpRequest request, HttpExchange& exchange);
   asio::awaitable<void> post(HttpRequest request, HttpExchange& exchange, Identity identity, Mount mount);
+  asio::awaitable<void> post_modern(HttpRequest request, HttpExchange& exchange, Identity identity, Mount mount,
+                                    Modern::Arrived arrived);
   asio::awaitable<void> get(HttpRequest request, HttpExchange& exchange, std::shared_ptr<Session> session);
   asio::awaitable<void> respond(const HttpRequest& request, HttpExchange& exchange, HttpResponse response) const;
 
@@ -47,7 +50,8 @@ struct HttpFront::State {
   };
   Admitted admit(const HttpRequest& request, const mcp::Incoming& incoming, std::shared_ptr<Session> session,
                  const Identity& identity, const Mount& mount);
-  Admitted begin_session(const mcp::Incoming& incoming, const Identity& identity, const Mount& mount);
+  Admitted begin_session(const HttpRequest& request, const mcp::Incoming& incoming, const Identity& identity,
+                         const Mount& mount);
 
   asio::any_io_executor loop;
   Sessions& sessions;
@@ -70,6 +74,26 @@ std::size_t requests_in(const mcp::Incoming& incoming) {
 std::string_view id_of(const mcp::Incoming& incoming) {
   const mcp::Message& first = incoming.messages.front();
   return incoming.batch || first.kind != mcp::Message::Kind::request ? std::string_view("null") : first.id;
+}
+
+Session::Extras extras_of(const HttpRequest& request) {
+  return {std::string(request.headers.get("Idempotency-Key").value_or("")), request.headers.has("Idempotency-Key")};
+}
+
+// Of which era it is. A batch can only be of the legacy one, all of it.
+Entry entry_of(const mcp::Incoming& incoming, const HttpHeaders& headers) {
+  if (!incoming.batch) return read_entry(incoming.messages.front(), &headers);
+  for (const mcp::Message& message : incoming.messages) {
+    if (!mcp::claims_modern(message.params)) continue;
+    return RefusedEntry{400,
+                        {kInvalidRequest, "requests of this protocol version come one by one, not in batches", {}}};
+  }
+  return LegacyEntry{};
+}
+
+bool names_unknown_version(const HttpHeaders& headers) {
+  const auto version = headers.get("MCP-Protocol-Version");
+  return version && !mcp::is_legacy(*version);
 }
 
 HttpResponse unauthorized(bool presented, std::string_view message) {
@@ -107,7 +131,7 @@ Result<Identity> HttpFront::State::identify(const HttpHeaders& headers) const {
 }
 
 std::optional<HttpResponse> HttpFront::State::check_head(const HttpRequest& head) const {
-  if (is_preflight(head)) return preflight_answer();
+  if (is_preflight(head)) return preflight_answer(head);
   const Result<Identity> identity = identify(head.headers);
   if (!identity) return unauthorized(head.headers.has("Authorization"), identity.error().message);
   const auto mount = parse_mount(head.path);
@@ -117,6 +141,8 @@ std::optional<HttpResponse> HttpFront::State::check_head(const HttpRequest& head
   }
   if (head.method == "POST") return check_post_head(head.headers);
   if (head.method != "GET" && head.method != "DELETE") return not_allowed();
+  // The modern era has neither.
+  if (mcp::is_modern(head.headers.get("MCP-Protocol-Version").value_or(""))) return not_allowed();
   // Probes of other versions send a GET without a session and want to hear that there is no stream.
   if (head.method == "GET" && !head.headers.has("Mcp-Session-Id")) return not_allowed();
   if (head.headers.count("Mcp-Session-Id") != 1) return refusal(400, kInvalidRequest, "Mcp-Session-Id is needed, once");
@@ -196,11 +222,15 @@ asio::awaitable<void> HttpFront::State::get(HttpRequest request, HttpExchange& e
   co_await resume_reply(exchange, std::move(session), std::move(stream), id->event, std::move(headers), times());
 }
 
-HttpFront::State::Admitted HttpFront::State::begin_session(const mcp::Incoming& incoming, const Identity& identity,
-                                                           const Mount& mount) {
+HttpFront::State::Admitted HttpFront::State::begin_session(const HttpRequest& request, const mcp::Incoming& incoming,
+                                                           const Identity& identity, const Mount& mount) {
   const std::string_view id = id_of(incoming);
   const mcp::Message& first = incoming.messages.front();
   const bool initializes = !incoming.batch && first.kind == mcp::Message::Kind::request && first.method == "initialize";
+  if (!initializes && names_unknown_version(request.headers)) {
+    const mcp::RpcError error = mcp::unsupported_version(*request.headers.get("MCP-Protocol-Version"));
+    return {nullptr, refusal(400, error, id)};
+  }
   if (!initializes)
     return {nullptr, refusal(400, kInvalidRequest, "Mcp-Session-Id is needed: begin with `initialize`", id)};
   Result<std::shared_ptr<Session>> opened = sessions.open(identity, mount, Sessions::Transport::http);
@@ -218,7 +248,7 @@ HttpFront::State::Admitted HttpFront::State::admit(const HttpRequest& request, c
   if (has_key && requests_in(incoming) > 1) {
     return {nullptr, refusal(400, kInvalidRequest, "one Idempotency-Key cannot stand for several requests", id)};
   }
-  if (!request.headers.has("Mcp-Session-Id")) return begin_session(incoming, identity, mount);
+  if (!request.headers.has("Mcp-Session-Id")) return begin_session(request, incoming, identity, mount);
   if (!session) return {nullptr, unknown_session(id)};
   if (auto refused = check_version(request.headers, id)) return {nullptr, std::move(refused)};
   return {std::move(session), std::nullopt};
@@ -236,6 +266,17 @@ asio::awaitable<void> HttpFront::State::post(HttpRequest request, HttpExchange& 
     co_await respond(request, exchange, std::move(response));
     co_return;
   }
+  Entry entry = entry_of(*incoming, request.headers);
+  if (const auto* refused = std::get_if<RefusedEntry>(&entry)) {
+    HttpResponse response = refusal(refused->status, refused->error, id_of(*incoming));
+    co_await respond(request, exchange, std::move(response));
+    co_return;
+  }
+  if (auto* modern = std::get_if<ModernEntry>(&entry)) {
+    Modern::Arrived arrived{std::move(incoming->messages.front()), std::move(modern->envelope), extras_of(request)};
+    co_await post_modern(std::move(request), exchange, std::move(identity), std::move(mount), std::move(arrived));
+    co_return;
+  }
   if (!token && incoming->messages.front().method == "initialize") co_await sessions.prepare(mount);
   Admitted admitted = admit(request, *incoming, std::move(session), identity, mount);
   if (admitted.refused) {
@@ -250,12 +291,9 @@ asio::awaitable<void> HttpFront::State::post(HttpRequest request, HttpExchange& 
   if (incoming->batch && requests > 0) parts = split_reply(reply, requests);
   std::size_t next = 0;
   for (mcp::Message& message : incoming->messages) {
-    Session::Extras extras;
-    extras.has_idempotency_header = request.headers.has("Idempotency-Key");
-    extras.idempotency_header = request.headers.get("Idempotency-Key").value_or("");
     std::shared_ptr<Reply> own = reply;
     if (message.kind == mcp::Message::Kind::request && incoming->batch) own = parts[next++];
-    session->receive(std::move(message), std::move(extras), std::move(own));
+    session->receive(std::move(message), extras_of(request), std::move(own));
   }
   AnswerForm form{accepts.json, accepts.events, {}};
   add_cors(request.headers, form.headers);
@@ -276,6 +314,37 @@ asio::awaitable<void> HttpFront::State::post(HttpRequest request, HttpExchange& 
   request = {};  // a held call needs none of it
   if (!resumable) session = nullptr;
   co_await send_reply(exchange, reply, std::move(form), times(), std::move(session));
+}
+
+// A modern request stands alone: no session, nothing that comes after it. Its client going away cancels it.
+asio::awaitable<void> HttpFront::State::post_modern(HttpRequest request, HttpExchange& exchange, Identity identity,
+                                                    Mount mount, Modern::Arrived arrived) {
+  const std::string id(arrived.message.id.empty() ? "null" : arrived.message.id);
+  std::optional<HttpResponse> instead;
+  if (draining || sessions.draining()) {
+    instead = busy(503, "the gateway is shutting down", id);
+  } else if (arrived.message.kind != mcp::Message::Kind::request) {
+    instead.emplace().status = 202;
+  } else {
+    const auto find = [&](std::string_view name) { return request.headers.get(name); };
+    const auto fault = sessions.modern().param_fault(identity, mount, arrived.message, find);
+    if (fault) instead = refusal(400, mcp::code::kHeaderMismatch, "Header mismatch: " + *fault, id);
+  }
+  const Accepts accepts = accepted_by(request.headers);
+  const auto reply = std::make_shared<HttpReply>(loop, accepts.events);
+  if (!instead) {
+    const std::string connection = std::to_string(exchange.connection());
+    const Status taken = sessions.modern().receive(identity, mount, connection, std::move(arrived), reply);
+    if (!taken) instead = busy(503, taken.error().message, id);
+  }
+  if (instead) {
+    co_await respond(request, exchange, std::move(*instead));
+    co_return;
+  }
+  AnswerForm form{accepts.json, accepts.events, {}};
+  add_cors(request.headers, form.headers);
+  request = {};
+  co_await send_reply(exchange, reply, std::move(form), times(), nullptr);
 }
 
 HttpFront::HttpFront(asio::any_io_executor loop, Sessions& sessions, std::shared_ptr<const Authenticator> authenticator,

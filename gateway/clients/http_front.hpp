@@ -3,12 +3,12 @@
 //
 // - Order of checks: Host and Origin (403), credential (401), path (404), method (405), type and Accept (415, 406),
 // body
-//   (413, 400), session (400, 404), version (400). Refusals carry a JSON-RPC error.
+//   (413, 400), then by era. Legacy: session (400, 404), version (400). Modern: modern_head.hpp's ladder, then
+//   `Mcp-Param-*` (400). Refusals carry a JSON-RPC error.
 // - An answer is one JSON object if nothing came before it; it becomes an event stream with the first note of its
 //   request, or after `stream_after`, so that the client sees that its held call is alive.
-// - A client that goes away does not cancel its request (the legacy versions have it so): the request ends by itself
-// and
-//   its answer counts as undelivered.
+// - A legacy client that goes away does not cancel its request: the request ends by itself, and its answer counts as
+//   undelivered. A modern client that goes away does.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,7 @@
 #include "gateway/clients/http_head.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "gateway/mcp/protocol.hpp"
 #include "gateway/net/url.hpp"
@@ -9,7 +10,8 @@
 namespace sallyport::gateway {
 namespace {
 
-constexpr std::string_view kOnce[] = {"Mcp-Session-Id", "MCP-Protocol-Version", "Idempotency-Key", "Last-Event-ID"};
+constexpr std::string_view kOnce[] = {"Mcp-Session-Id", "MCP-Protocol-Version", "Idempotency-Key",
+                                      "Last-Event-ID",  "Mcp-Method",           "Mcp-Name"};
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -46,6 +48,20 @@ std::optional<std::string> charset_of(std::string_view content_type) {
   return std::nullopt;
 }
 
+// The `Mcp-Param-*` headers that a browser asks to be let send: there is no naming them all.
+std::string asked_params(const HttpRequest& request) {
+  std::string out;
+  std::string_view left = request.headers.get("Access-Control-Request-Headers").value_or("");
+  while (!left.empty()) {
+    const std::size_t end = std::min(left.find(','), left.size());
+    std::string name = lower(left.substr(0, end));
+    left.remove_prefix(std::min(end + 1, left.size()));
+    std::erase(name, ' ');
+    if (name.starts_with("mcp-param-") && is_token(name)) out += ", " + name;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::optional<Mount> parse_mount(std::string_view path) {
@@ -64,10 +80,14 @@ std::optional<Mount> parse_mount(std::string_view path) {
 }
 
 HttpResponse refusal(int status, int code, std::string_view message, std::string_view id) {
+  return refusal(status, mcp::RpcError{code, std::string(message), {}}, id);
+}
+
+HttpResponse refusal(int status, const mcp::RpcError& error, std::string_view id) {
   HttpResponse response;
   response.status = status;
   response.headers.add("Content-Type", "application/json");
-  response.body = mcp::error_response(id, mcp::RpcError{code, std::string(message), {}});
+  response.body = mcp::error_response(id, error);
   return response;
 }
 
@@ -94,6 +114,13 @@ std::optional<HttpResponse> check_post_head(const HttpHeaders& headers) {
   }
   for (const std::string_view name : kOnce) {
     if (headers.count(name) > 1) return refusal(400, kInvalidRequest, std::string(name) + " occurs twice");
+  }
+  std::set<std::string> params;
+  for (const auto& [name, value] : headers.fields()) {
+    std::string key = lower(name);
+    if (key.starts_with("mcp-param-") && !params.insert(std::move(key)).second) {
+      return refusal(400, kInvalidRequest, name + " occurs twice");
+    }
   }
   const Accepts accepts = accepted_by(headers);
   if (!accepts.json && !accepts.events) {
@@ -137,13 +164,14 @@ bool is_preflight(const HttpRequest& request) {
          request.headers.has("Access-Control-Request-Method");
 }
 
-HttpResponse preflight_answer() {
+HttpResponse preflight_answer(const HttpRequest& request) {
   HttpResponse response;
   response.status = 204;
   response.headers.add("Access-Control-Allow-Methods", "POST, GET, DELETE");
   response.headers.add("Access-Control-Allow-Headers",
                        "Authorization, Content-Type, Accept, Mcp-Session-Id, MCP-Protocol-Version, Last-Event-ID, "
-                       "Idempotency-Key");
+                       "Idempotency-Key, Mcp-Method, Mcp-Name" +
+                           asked_params(request));
   response.headers.add("Access-Control-Max-Age", "600");
   return response;
 }

@@ -21,6 +21,8 @@ inline constexpr int kSessionNotFound = -32001;
 // Every refusal carries a JSON-RPC error: clients that recover by themselves look for one.
 [[nodiscard]] HttpResponse refusal(int status, int code, std::string_view message, std::string_view id = "null");
 
+[[nodiscard]] HttpResponse refusal(int status, const mcp::RpcError& error, std::string_view id);
+
 struct Accepts {
   bool json = false;
   bool events = false;
@@ -38,6 +40,6 @@ struct Accepts {
 // For browsers on an allowed Origin; nothing without one. Call after check_origin.
 void add_cors(const HttpHeaders& request, HttpHeaders& response);
 [[nodiscard]] bool is_preflight(const HttpRequest& request);
-[[nodiscard]] HttpResponse preflight_answer();
+[[nodiscard]] HttpResponse preflight_answer(const HttpRequest& request);
 
 }  // namespace sallyport::gateway

@@ -2,6 +2,7 @@
 // once the handler is gone, they go nowhere. On the loop.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,12 +29,23 @@ class HttpReply final : public Reply {
   void finish(Finished finished) override {
     if (notes_.abandoned()) return;  // with its promise: undelivered
     if (away_ && finished.message.size() > kAway) return abandon();
+    gone_ = nullptr;
     finished_ = std::move(finished);
     notes_.changed().notify();
   }
+  void on_gone(std::function<void()> callback) override {
+    gone_ = std::move(callback);
+    if (left_ || notes_.abandoned()) tell_gone();
+  }
 
-  void client_left() { left_ = true; }         // it ended its side; whether it still reads is not known
-  void abandon() { notes_.abandon(); }         // the exchange is over
+  void client_left() {  // it ended its side; whether it still reads is not known
+    left_ = true;
+    tell_gone();
+  }
+  void abandon() {  // the exchange is over
+    notes_.abandon();
+    tell_gone();
+  }
   void set_resumable() { resumable_ = true; }  // the client may come back for what it has missed
   void set_away(bool away) { away_ = away; }
   [[nodiscard]] bool has_note() const { return !notes_.empty(); }
@@ -44,7 +56,12 @@ class HttpReply final : public Reply {
   Signal& changed() { return notes_.changed(); }
 
  private:
+  void tell_gone() {
+    if (const auto gone = std::exchange(gone_, nullptr)) gone();
+  }
+
   Outbox notes_;
+  std::function<void()> gone_;
   std::optional<Finished> finished_;
   bool takes_notes_;
   bool left_ = false;

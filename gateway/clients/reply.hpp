@@ -39,6 +39,7 @@ class Delivery {
 struct Finished {
   std::string message;     // a JSON-RPC answer, or an array of them for a batch
   bool cancelled = false;  // the client cancelled the request and expects no answer
+  int error = 0;           // the number of the JSON-RPC error that it is; 0: a result
   Delivery delivery;
 };
 
@@ -53,6 +54,8 @@ class Reply {
   [[nodiscard]] virtual bool open() const = 0;                       // the client can still get the answer
   [[nodiscard]] virtual bool takes_notes() const { return open(); }  // and what comes before it
   virtual void finish(Finished finished) = 0;                        // exactly once; no note after it
+  // Called once when the client went away before finish(). Where that cannot be told of one request: never.
+  virtual void on_gone(std::function<void()> /*callback*/) {}
 };
 
 }  // namespace sallyport::gateway

@@ -1,7 +1,6 @@
 #include "gateway/clients/session.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "gateway/base/log.hpp"
 #include "schemas/core/writer.hpp"
@@ -9,20 +8,26 @@
 namespace sallyport::gateway {
 namespace {
 
-constexpr std::array<std::string_view, 8> kLevels{"debug", "info",     "notice", "warning",
-                                                  "error", "critical", "alert",  "emergency"};
 constexpr std::size_t kMaxClaim = 200;  // bytes of a claimed name or version that are kept
 constexpr std::size_t kMaxWaiting = 8;
 
-signed char level_index(json::Value level) {
-  for (std::size_t i = 0; i < kLevels.size(); ++i) {
-    if (level.equals(kLevels[i])) return static_cast<signed char>(i);
+}  // namespace
+
+signed char log_level_index(json::Value level) {
+  for (std::size_t i = 0; i < mcp::kLogLevels.size(); ++i) {
+    if (level.equals(mcp::kLogLevels[i])) return static_cast<signed char>(i);
   }
   return -1;
 }
 
-// What a client claims of itself, cut at a whole character.
-std::string claim(json::Value value) {
+bool is_at_least(std::string_view params_raw, signed char wanted) {
+  const auto params = json::Document::parse(std::string(params_raw), {.bytes = 64U << 20, .depth = 1000});
+  if (!params) return false;
+  const signed char level = log_level_index(params->root().find("level"));
+  return level < 0 || level >= wanted;
+}
+
+std::string client_claim(json::Value value) {
   if (!value.is_string()) return {};
   std::string text = value.string();
   if (text.size() <= kMaxClaim) return text;
@@ -31,10 +36,6 @@ std::string claim(json::Value value) {
   text.resize(end);
   return text;
 }
-
-}  // namespace
-
-std::span<const std::string_view> log_levels() { return kLevels; }
 
 Session::Session(std::shared_ptr<SessionServices> services, ClientContext context, std::string token,
                  Flights::Rules rules)
@@ -145,8 +146,8 @@ Answer Session::initialize(const mcp::Message& message) {
   ClientContext context = *context_;
   context.protocol_version = mcp::negotiate(version.string());
   context.era = mcp::Era::legacy;
-  context.claimed_name = claim(info.find("name"));
-  context.claimed_version = claim(info.find("version"));
+  context.claimed_name = client_claim(info.find("name"));
+  context.claimed_version = client_claim(info.find("version"));
   able_ = ClientAbilities::read(message.params.find("capabilities"));
   context.capabilities = able_.declared();
   context.asks_by_form = able_.form;
@@ -170,7 +171,7 @@ Answer Session::initialize(const mcp::Message& message) {
 }
 
 Answer Session::set_level(const mcp::Message& message) {
-  const signed char level = level_index(message.params.find("level"));
+  const signed char level = log_level_index(message.params.find("level"));
   if (level < 0) {
     return Answer::fail(mcp::code::kInvalidParams,
                         "`params.level` must be debug, info, notice, warning, error, critical, alert or emergency");
@@ -196,10 +197,7 @@ void Session::notification(const mcp::Message& message) {
 
 bool Session::admits(std::string_view method, std::string_view params_raw) const {
   if (level_ < 0 || method != "notifications/message") return true;
-  const auto params = json::Document::parse(std::string(params_raw), {.bytes = 64U << 20, .depth = 1000});
-  if (!params) return false;
-  const signed char level = level_index(params->root().find("level"));
-  return level < 0 || level >= level_;
+  return is_at_least(params_raw, level_);
 }
 
 void Session::notify(std::string_view method, std::string_view params_raw) {

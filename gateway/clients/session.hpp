@@ -7,7 +7,6 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,8 +34,12 @@ struct SessionServices {
   std::shared_ptr<const int> alive = std::make_shared<const int>(0);
 };
 
-// From debug to emergency.
-[[nodiscard]] std::span<const std::string_view> log_levels();
+// Index into mcp::kLogLevels; -1: it is none of them.
+[[nodiscard]] signed char log_level_index(json::Value level);
+// Whether a log message with these params is wanted by who asked for this level and above; one without a level is.
+[[nodiscard]] bool is_at_least(std::string_view params_raw, signed char wanted);
+// What a client claims of itself, cut at a whole character.
+[[nodiscard]] std::string client_claim(json::Value value);
 
 class Session : public std::enable_shared_from_this<Session> {
  public:
@@ -75,10 +78,11 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] bool ended() const { return state_ == State::ended; }
   [[nodiscard]] bool busy() const { return flights_.count() > 0 || !streams_.empty(); }
   [[nodiscard]] bool allows_batches() const { return mcp::has_batches(context_->protocol_version); }
-  [[nodiscard]] signed char log_level() const { return level_; }     // index into log_levels(); -1: none was asked for
+  [[nodiscard]] signed char log_level() const { return level_; }     // index into kLogLevels; -1: none was asked for
   [[nodiscard]] const std::string& token() const { return token_; }  // Mcp-Session-Id; empty on stdio
   [[nodiscard]] std::size_t open_requests() const { return flights_.count(); }
   void cancel_requests(CancelReason reason) { flights_.cancel_all(reason); }
+  [[nodiscard]] Flights& flights() { return flights_; }
   void on_idle(std::function<void()> callback) { on_idle_ = std::move(callback); }  // the last open request ended
 
   // When it was last used: a request came or ended, or a stream ended.

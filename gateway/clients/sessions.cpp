@@ -23,12 +23,17 @@ std::function<Deadline::Clock::time_point()> steady_of(const SessionsOptions& op
   return [] { return Deadline::Clock::now(); };
 }
 
+Modern::Options modern_options(const SessionsOptions& options) {
+  return {options.boundary, options.limits.sessions, requests_per_session(options.limits), options.idle};
+}
+
 }  // namespace
 
 Sessions::Sessions(asio::any_io_executor loop, Front& front, Clock& clock, Entropy& entropy, SessionsOptions options)
     : services_(std::make_shared<SessionServices>(loop, front, clock, options.version, steady_of(options))),
       entropy_(entropy),
       options_(std::move(options)),
+      modern_(services_, entropy, modern_options(options_)),
       chores_(std::move(loop)) {
   chores_.spawn("sessions.sweep", sweep_forever(*this));
 }
@@ -111,6 +116,7 @@ void Sessions::sweep() {
     if (!session->busy() && time - session->last_used() >= options_.idle) idle.push_back(session);
   }
   for (const auto& session : idle) close(session, CancelReason::disconnect);
+  modern_.sweep();
 }
 
 void Sessions::keep(const std::function<bool(const Principal&)>& may_stay) {
@@ -119,6 +125,7 @@ void Sessions::keep(const std::function<bool(const Principal&)>& may_stay) {
     if (!may_stay(session->context().principal)) gone.push_back(session);
   }
   for (const auto& session : gone) close(session, CancelReason::disconnect);
+  modern_.keep(may_stay);
 }
 
 asio::awaitable<void> Sessions::sweep_forever(Sessions& self) {
@@ -145,6 +152,7 @@ asio::awaitable<void> Sessions::tell_later(Sessions& self) {
 
 void Sessions::tell_changes() {
   const auto changes = std::exchange(changes_, {});
+  modern_.changed(changes);
   for (const auto& [id, session] : by_id_) {
     std::set<std::string_view> told;
     for (const auto& [change, since] : changes) {
@@ -178,6 +186,7 @@ void Sessions::elicitation_complete(const LinkKey& from, std::string_view params
 }
 
 void Sessions::tell(const std::string& session, std::string_view method, std::string_view params_raw) {
+  if (modern_.tell(session, method, params_raw)) return;
   if (const auto found = by_id(session)) found->notify(method, params_raw);
 }
 
@@ -188,7 +197,7 @@ std::string_view Sessions::log_level(const std::string& principal) const {
     if (level < 0 || session->context().principal.id != principal) continue;
     if (lowest < 0 || level < lowest) lowest = level;
   }
-  return lowest < 0 ? std::string_view() : log_levels()[static_cast<std::size_t>(lowest)];
+  return lowest < 0 ? std::string_view() : mcp::kLogLevels[static_cast<std::size_t>(lowest)];
 }
 
 void Sessions::close_streams(Transport transport) {
@@ -199,6 +208,7 @@ void Sessions::close_streams(Transport transport) {
 
 asio::awaitable<bool> Sessions::drain(Deadline deadline) {
   draining_ = true;
+  modern_.end_listeners();
   const auto left = deadline.left();
   const std::shared_ptr<SessionServices> services = services_;
   const Deadline half = deadline.is_never() ? deadline : Deadline::after(left / 2);
@@ -208,6 +218,7 @@ asio::awaitable<bool> Sessions::drain(Deadline deadline) {
   std::vector<std::shared_ptr<Session>> open;
   for (const auto& [id, session] : by_id_) open.push_back(session);
   for (const auto& session : open) session->cancel_requests(CancelReason::shutdown);
+  modern_.cancel_requests(CancelReason::shutdown);
   co_return co_await services->tasks.wait_empty(deadline);
 }
 

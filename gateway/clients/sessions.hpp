@@ -17,6 +17,7 @@
 #include "gateway/base/clock.hpp"
 #include "gateway/base/task_group.hpp"
 #include "gateway/clients/authenticate.hpp"
+#include "gateway/clients/modern.hpp"
 #include "gateway/clients/session.hpp"
 #include "gateway/ports/settings.hpp"
 
@@ -72,6 +73,8 @@ class Sessions {
   asio::awaitable<bool> drain(Deadline deadline);
   [[nodiscard]] bool draining() const { return draining_; }
   [[nodiscard]] std::size_t count() const { return by_id_.size(); }
+  // Clients that speak the modern era and have no session.
+  [[nodiscard]] Modern& modern() { return modern_; }
   [[nodiscard]] const SessionsOptions& options() const { return options_; }
 
  private:
@@ -83,6 +86,7 @@ class Sessions {
   std::shared_ptr<SessionServices> services_;
   Entropy& entropy_;
   SessionsOptions options_;
+  Modern modern_;
   std::map<std::string, std::shared_ptr<Session>, std::less<>> by_id_;
   std::unordered_map<std::string, std::shared_ptr<Session>> by_token_;
   std::map<std::string, std::size_t, std::less<>> per_principal_;

@@ -8,6 +8,7 @@
 #include "gateway/base/log.hpp"
 #include "gateway/clients/batch.hpp"
 #include "gateway/clients/hello.hpp"
+#include "gateway/clients/modern_head.hpp"
 #include "gateway/net/lines.hpp"
 
 namespace sallyport::gateway {
@@ -253,7 +254,16 @@ void StdioFront::State::receive(Connection& connection, std::string line) {
           {mcp::error_response(message.id, mcp::RpcError{mcp::code::kRefused, "the gateway is shutting down", {}})});
       continue;
     }
-    connection.session->receive(std::move(message), {}, std::move(own));
+    // A cancel is the session's in either era: ids are told apart there.
+    Entry entry = incoming->batch || !is_request(message) ? Entry() : read_entry(message, nullptr);
+    if (const auto* refused = std::get_if<RefusedEntry>(&entry)) {
+      own->finish({.message = mcp::error_response(message.id, refused->error), .error = refused->error.code});
+    } else if (auto* modern = std::get_if<ModernEntry>(&entry)) {
+      sessions.modern().receive(connection.session, {std::move(message), std::move(modern->envelope), {}},
+                                std::move(own));
+    } else {
+      connection.session->receive(std::move(message), {}, std::move(own));
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 
+#include "gateway/mcp/modern.hpp"
 #include "gateway/mcp/protocol.hpp"
 #include "schemas/core/encoding.hpp"
 
@@ -255,6 +256,11 @@ std::string with_own_meta(json::Value meta, std::string_view key, std::string_vi
 }
 
 std::string splice_call_meta(json::Value result, std::string_view own) {
+  if (result.find("resultType").is_string()) {
+    const auto neutral =
+        json::Document::parse(without_era_members(result), {.bytes = result.raw().size(), .depth = 10'000});
+    return neutral ? splice_call_meta(neutral->root(), own) : std::string(result.raw());
+  }
   bool has_meta = false;
   bool changes = !own.empty();
   for (const json::Member member : result.members()) {

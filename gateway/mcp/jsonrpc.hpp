@@ -77,8 +77,9 @@ using IncomingResult = std::expected<Incoming, IncomingFault>;
 // A `_meta` object (or none) with `own` first under `key`, and without what else in it claims to be ours.
 [[nodiscard]] std::string with_own_meta(json::Value meta, std::string_view key, std::string_view own);
 
-// A result's bytes with `own` as first member of its `_meta` (made if missing) under `dev.sallyport/call`; every
-// other `dev.sallyport/` key of the server is removed (design section 9). `own` empty: only removes.
+// A result's bytes without what only its era has at its top, and with `own` as first member of its `_meta` (made if
+// missing) under `dev.sallyport/call`; every other `dev.sallyport/` key of the server is removed (design section 9).
+// `own` empty: only removes.
 [[nodiscard]] std::string splice_call_meta(json::Value result, std::string_view own);
 
 }  // namespace sallyport::gateway::mcp

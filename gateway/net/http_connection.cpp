@@ -1,6 +1,7 @@
 #include "gateway/net/http_connection.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <boost/asio/error.hpp>
 #include <boost/system/system_error.hpp>
 #include <chrono>
@@ -54,8 +55,19 @@ asio::awaitable<void> read_ahead(std::shared_ptr<HttpInput> input, std::size_t b
 
 }  // namespace
 
+namespace {
+
+std::uint64_t next_number() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+}  // namespace
+
 HttpConnection::HttpConnection(std::shared_ptr<HttpServerShared> shared, std::unique_ptr<ByteStream> stream)
-    : shared_(std::move(shared)), input_(std::make_shared<HttpInput>(std::move(stream), shared_->tasks.loop())) {}
+    : shared_(std::move(shared)),
+      input_(std::make_shared<HttpInput>(std::move(stream), shared_->tasks.loop())),
+      number_(next_number()) {}
 
 void HttpConnection::drain() {
   if (!busy_) input_->stream->close();
@@ -328,6 +340,7 @@ bool HttpExchange::disconnected() const { return state_.connection.input_->ended
 bool HttpExchange::started() const { return state_.started; }
 const std::string& HttpExchange::peer() const { return state_.connection.input_->stream->peer(); }
 std::optional<std::uint32_t> HttpExchange::peer_uid() const { return state_.connection.input_->stream->peer_uid(); }
+std::uint64_t HttpExchange::connection() const { return state_.connection.number_; }
 bool HttpExchange::is_tls() const { return state_.connection.input_->stream->is_tls(); }
 asio::any_io_executor HttpExchange::loop() const { return state_.connection.input_->stream->loop(); }
 

@@ -86,6 +86,7 @@ class HttpConnection {
   std::shared_ptr<HttpInput> input_;
   bool busy_ = false;
   bool keep_alive_ = false;  // as the request has it
+  const std::uint64_t number_;
 };
 
 struct HttpExchange::State {

@@ -38,6 +38,7 @@ class HttpExchange {
   [[nodiscard]] bool started() const;       // status line handed to the transport
 
   [[nodiscard]] const std::string& peer() const;
+  [[nodiscard]] std::uint64_t connection() const;  // tells its connection from all others of this process
   [[nodiscard]] std::optional<std::uint32_t> peer_uid() const;
   [[nodiscard]] bool is_tls() const;
   [[nodiscard]] asio::any_io_executor loop() const;

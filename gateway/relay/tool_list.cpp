@@ -1,5 +1,7 @@
 #include "gateway/relay/tool_list.hpp"
 
+#include <array>
+
 #include "policy/evaluate/evaluate.hpp"
 #include "schemas/core/encoding.hpp"
 
@@ -30,7 +32,28 @@ std::optional<std::string> start_after(json::Value params) {
   return text->substr(kCursor.size());
 }
 
+// A member that only legacy clients know.
+std::string without_execution(const std::string& tool) {
+  constexpr std::array<std::string_view, 1> kLegacy{"execution"};
+  if (!tool.contains("\"execution\"")) return tool;
+  const auto document = json::Document::parse(tool, {.bytes = tool.size(), .depth = 10'000});
+  return document ? mcp::without_members(document->root(), kLegacy) : tool;
+}
+
 }  // namespace
+
+std::optional<std::string> ToolList::header_fault(const ClientContext& client, json::Value params,
+                                                  const mcp::HeaderLookup& find) const {
+  const json::Value name = params.find("name");
+  if (!name.is_string()) return std::nullopt;
+  const auto snapshot = snapshots_.current();
+  const Tool* tool = snapshot->find(client.mount.server, name.string());
+  const bool declares = tool != nullptr && tool->definition && tool->definition->text().contains("x-mcp-header");
+  if (!declares || !visible(*snapshot, client, *tool)) return std::nullopt;
+  const auto declared = mcp::param_headers(tool->definition->root().find("inputSchema"));
+  if (!declared) return std::nullopt;  // they mean nothing, and clients leave such a tool alone
+  return mcp::param_mismatch(*declared, params.find("arguments"), find);
+}
 
 Answer ToolList::list(const Inbound& inbound) const {
   const auto after = start_after(inbound.params);
@@ -58,7 +81,8 @@ Answer ToolList::list(const Inbound& inbound) const {
       break;
     }
     if (count++ > 0) out += ',';
-    out += client.mount.all() ? it->second->listed_exposed : it->second->listed;
+    const std::string& listed = client.mount.all() ? it->second->listed_exposed : it->second->listed;
+    out += client.era == mcp::Era::modern ? without_execution(listed) : listed;
     last = it->first;
   }
   if (!more) {

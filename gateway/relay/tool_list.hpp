@@ -18,6 +18,9 @@ class ToolList {
 
   // A cursor that is not ours: -32602.
   [[nodiscard]] Answer list(const Inbound& inbound) const;
+  // See Front::header_fault. Of a tool that the client does not see: none.
+  [[nodiscard]] std::optional<std::string> header_fault(const ClientContext& client, json::Value params,
+                                                        const mcp::HeaderLookup& find) const;
 
  private:
   const Snapshots& snapshots_;

@@ -30,7 +30,7 @@ inline const bool kQuiet = (log::configure(log::Level::off, log::Format::text), 
 
 // Methods: `echo` (who asked and what), `wait` (until release(tag) or a cancel), `notes` (params.notes progress notes,
 // then waits if params.hold), `log` (one note for each of params.levels), `big` (params.bytes), `throw`; others are not
-// found. params.tag names the request.
+// found. params.tag names the request. Over the modern era they are the names of tools.
 class FakeFront final : public Front {
  public:
   explicit FakeFront(asio::any_io_executor loop) : loop_(std::move(loop)) {}
@@ -41,34 +41,47 @@ class FakeFront final : public Front {
     last_key = inbound.has_idempotency_header ? inbound.idempotency_header : "<none>";
     last_client = inbound.client;
     const std::string tag = inbound.params.find("tag").is_string() ? inbound.params.find("tag").string() : "";
+    // The modern era has no such methods: there they are tools.
+    const json::Value tool = inbound.method == "tools/call" ? inbound.params.find("name") : json::Value();
+    const std::string method = tool.is_string() ? tool.string() : inbound.method;
     Answer answer;
-    if (inbound.method == "echo") {
+    if (method == "echo") {
       answer = Answer::of(R"({"principal":)" + quote(inbound.client->principal.id) + R"(,"server":)" +
                           quote(inbound.client->mount.server) + R"(,"params":)" +
                           (inbound.params ? std::string(inbound.params.raw()) : "null") + "}");
-    } else if (inbound.method == "throw") {
+    } else if (method == "throw") {
       throw std::runtime_error("the test wants it so");
-    } else if (inbound.method == "big") {
+    } else if (method == "big") {
       answer = Answer::of(R"({"text":")" +
                           std::string(static_cast<std::size_t>(*inbound.params.find("bytes").integer()), 'x') + "\"}");
-    } else if (inbound.method == "pretty") {
+    } else if (method == "pretty") {
       answer = Answer::of("{\n  \"a\": 1,\r\n  \"b\": \"x\\ny\"\n}");
-    } else if (inbound.method == "log") {
+    } else if (method == "log") {
       for (const json::Value level : inbound.params.find("levels").elements()) {
         inbound.channel->notify("notifications/message", R"({"level":)" + std::string(level.raw()) + R"(,"data":1})");
       }
       answer = Answer::of("{}");
-    } else if (inbound.method == "wait" || inbound.method == "notes") {
+    } else if (method == "wait" || method == "notes") {
       const std::int64_t notes = inbound.params.find("notes").is_number() ? *inbound.params.find("notes").integer() : 0;
       for (std::int64_t i = 1; i <= notes; ++i) {
         inbound.channel->notify("notifications/progress",
                                 R"({"progressToken":1,"progress":)" + std::to_string(i) + "}");
       }
-      const bool waits = inbound.method == "wait" || inbound.params.find("hold").boolean();
+      const bool waits = method == "wait" || inbound.params.find("hold").boolean();
       std::string why = "null";
       if (waits) why = co_await hold(tag, inbound.cancel);
       answer = Answer::of(R"({"tag":)" + quote(tag) + R"(,"cancelled":)" + why + "}");
       was_open[tag] = inbound.channel->open();
+    } else if (method == "tools/list") {
+      answer = Answer::of(R"({"tools":[]})");
+    } else if (method == "resources/read") {
+      answer = Answer::fail(mcp::code::kResourceNotFound, "no such resource");
+    } else if (method == "lacks") {
+      answer = Answer::fail(mcp::code::kMissingClientCapability, "declare more");
+    } else if (method == "resources/subscribe") {
+      const std::string uri = inbound.params.find("uri").string();
+      answer = uri.contains("secret") ? Answer::fail(mcp::code::kRefused, "no") : Answer::of("{}");
+      if (!uri.contains("secret")) subscribed[inbound.client->session] = uri;
     } else {
       answer = Answer::fail(mcp::code::kMethodNotFound, "no such method");
     }
@@ -81,6 +94,13 @@ class FakeFront final : public Front {
   [[nodiscard]] std::string instructions(const ClientContext& client) const override {
     return client.mount.all() ? "all servers" : "";
   }
+
+  [[nodiscard]] std::optional<std::string> header_fault(const ClientContext&, json::Value params,
+                                                        const mcp::HeaderLookup& find) const override {
+    const auto declared = std::vector<mcp::ParamHeader>{{"Path", {"path"}, false}, {"Count", {"count"}, true}};
+    return mcp::param_mismatch(declared, params.find("arguments"), find);
+  }
+  void session_ended(const ClientContext& client) override { subscribed.erase(client.session); }
 
   void release(const std::string& tag) {
     Held& held = held_of(tag);
@@ -109,6 +129,7 @@ class FakeFront final : public Front {
   std::vector<std::string> seen;
   std::string last_key;
   std::shared_ptr<const ClientContext> last_client;
+  std::map<std::string, std::string> subscribed;  // by session
   int handled = 0;
 
  private:

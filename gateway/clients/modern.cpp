@@ -1,0 +1,323 @@
+#include "gateway/clients/modern.hpp"
+
+#include <algorithm>
+
+#include "gateway/base/log.hpp"
+#include "schemas/core/encoding.hpp"
+#include "schemas/core/writer.hpp"
+
+namespace sallyport::gateway {
+namespace {
+
+constexpr std::string_view kDiscover = "server/discover";
+constexpr std::string_view kListen = "subscriptions/listen";
+constexpr std::size_t kWaiting = 64;  // notes before a listener was acknowledged
+
+// How long a client may keep what we made. What policy decides differs by principal, so that it is never public.
+constexpr std::uint64_t kDiscoverFor = 60'000;
+constexpr std::uint64_t kToolsFor = 5'000;
+
+bool is_cacheable(std::string_view method) {
+  return method == kDiscover || method.ends_with("/list") || method == "resources/read";
+}
+
+// A notification's params with the id of the listener that it is for, in the place of any other.
+std::string labelled(std::string_view params_raw, const std::string& id) {
+  const auto params = json::Document::parse(std::string(params_raw.empty() ? "{}" : params_raw));
+  std::string meta = "{" + quote(mcp::meta::kSubscriptionId) + ":" + id;
+  if (!params || !params->root().is_object()) return "{\"_meta\":" + meta + "}}";
+  for (const json::Member member : params->root().find("_meta").members()) {
+    const std::string name = member.name();
+    if (name == mcp::meta::kSubscriptionId || fold(name).value_or(name).starts_with(mcp::kOwnPrefix)) continue;
+    meta.append(",").append(member.key.raw()).append(":").append(member.value.raw());
+  }
+  return mcp::replace_value(params->root(), "_meta", meta + "}");
+}
+
+bool asks(json::Value wanted, std::string_view name) {
+  const json::Value flag = wanted.find(name);
+  return flag.is_bool() && flag.boolean();
+}
+
+}  // namespace
+
+// A principal that sends requests over HTTP.
+struct Modern::Client {
+  Client(Flights::Rules rules, Principal who, std::string session_id)
+      : flights(rules), principal(std::move(who)), session(std::move(session_id)) {}
+  Flights flights;
+  Principal principal;
+  std::string session;
+  Deadline::Clock::time_point last_used;
+};
+
+struct Modern::Listener {
+  Listener(const asio::any_io_executor& loop, std::string raw_id, ClientChannel* to,
+           std::shared_ptr<const ClientContext> who)
+      : id(std::move(raw_id)), channel(to), client(std::move(who)), changed(loop) {}
+
+  void note(std::string_view method, std::string_view params_raw) {
+    if (acknowledged) {
+      channel->notify(method, labelled(params_raw, id));
+    } else if (waiting.size() < kWaiting) {
+      waiting.emplace_back(method, params_raw);
+    }
+  }
+  void acknowledge(std::string_view params_raw) {
+    acknowledged = true;
+    note("notifications/subscriptions/acknowledged", params_raw);
+    for (const auto& [method, params] : std::exchange(waiting, {})) note(method, params);
+  }
+
+  std::string id;  // of the request: the id of the subscription
+  ClientChannel* channel;
+  std::shared_ptr<const ClientContext> client;
+  std::set<std::string, std::less<>> lists;  // list changes to tell of
+  bool acknowledged = false;                 // nothing may come before that
+  std::vector<std::pair<std::string, std::string>> waiting;
+  bool over = false;
+  Signal changed;
+  Deadline::Clock::time_point since;
+};
+
+Modern::Modern(std::shared_ptr<SessionServices> services, Entropy& entropy, Options options)
+    : services_(std::move(services)), entropy_(entropy), options_(std::move(options)) {}
+
+Modern::~Modern() = default;
+
+Result<std::shared_ptr<Modern::Client>> Modern::client_of(const Identity& identity, std::string_view connection) {
+  const bool anonymous = identity.principal.anonymous;
+  const std::string key = anonymous ? "anonymous:" + std::string(connection) : identity.principal.id;
+  const auto found = clients_.find(key);
+  if (found != clients_.end()) return found->second;
+  if (clients_.size() >= options_.clients) sweep();
+  if (clients_.size() >= options_.clients) {
+    return fail(ErrorCode::limit, "the gateway serves as many clients as it may: try again later");
+  }
+  Principal principal = identity.principal;
+  if (anonymous) principal.id = "anonymous:" + entropy_.token(12);
+  // Each request has its own exchange, so that equal ids do no harm.
+  auto client = std::make_shared<Client>(Flights::Rules{options_.requests, false}, std::move(principal),
+                                         entropy_.id("se", services_->clock.now()));
+  clients_.emplace(key, client);
+  return client;
+}
+
+Status Modern::receive(const Identity& identity, const Mount& mount, std::string_view connection, Arrived arrived,
+                       std::shared_ptr<Reply> reply) {
+  auto client = client_of(identity, connection);
+  if (!client) return fail(client.error());
+  ClientContext context;
+  context.principal = identity.principal;  // its groups and owner as they are now
+  context.principal.id = (*client)->principal.id;
+  context.mount = mount;
+  context.session = (*client)->session;
+  context.transport = "http";
+  context.boundary = options_.boundary;
+  context.hold = identity.hold;
+  (*client)->last_used = services_->now();
+  start((*client)->flights, *client, std::move(context), std::move(arrived), std::move(reply), true);
+  return {};
+}
+
+void Modern::receive(const std::shared_ptr<Session>& session, Arrived arrived, std::shared_ptr<Reply> reply) {
+  session->touch();
+  start(session->flights(), session, session->context(), std::move(arrived), std::move(reply), false);
+}
+
+void Modern::start(Flights& flights, std::shared_ptr<void> keep, ClientContext context, Arrived arrived,
+                   std::shared_ptr<Reply> reply, bool ends_with_client) {
+  const mcp::Envelope& envelope = arrived.envelope;
+  context.protocol_version = envelope.version;
+  context.era = mcp::Era::modern;
+  context.claimed_name = client_claim(envelope.client_info.find("name"));
+  context.claimed_version = client_claim(envelope.client_info.find("version"));
+  context.capabilities = envelope.capabilities.raw();
+  context.log_level = envelope.log_level ? envelope.log_level.string() : std::string();
+  Inbound inbound;
+  inbound.client = std::make_shared<const ClientContext>(std::move(context));
+  inbound.document = arrived.message.document;
+  inbound.id = arrived.message.id;
+  inbound.method = std::move(arrived.message.method);
+  inbound.params = arrived.message.params;
+  inbound.idempotency_header = std::move(arrived.extras.idempotency_header);
+  inbound.has_idempotency_header = arrived.extras.has_idempotency_header;
+  inbound.received = services_->clock.now();
+  Flights::Admits admits = [wanted = log_level_index(envelope.log_level)](std::string_view method,
+                                                                          std::string_view params_raw) {
+    return method != "notifications/message" || (wanted >= 0 && is_at_least(params_raw, wanted));
+  };
+  Flights::Start start{services_->tasks, *this, services_->alive, std::move(keep), std::move(admits), {}};
+  start.ends_with_client = ends_with_client;
+  flights.start(std::move(start), arrived.message.id, std::move(inbound), std::move(reply));
+}
+
+asio::awaitable<Answer> Modern::handle(Inbound inbound) {
+  const std::string method = inbound.method;
+  Answer answer;
+  if (method == kDiscover) {
+    answer = co_await discover(std::move(inbound));
+  } else if (method == kListen) {
+    answer = co_await listen(std::move(inbound));
+  } else {
+    answer = co_await services_->front.handle(std::move(inbound));
+  }
+  co_return dress(method, std::move(answer));
+}
+
+// The members that every result of this era has, and the numbers that its errors have.
+Answer Modern::dress(std::string_view method, Answer answer) const {
+  if (answer.error) {
+    if (answer.error->code == mcp::code::kResourceNotFound) answer.error->code = mcp::code::kInvalidParams;
+    return answer;
+  }
+  const bool complete = answer.result_type.empty();
+  json::Writer members;
+  members.member("resultType", complete ? mcp::result_type::kComplete : std::string_view(answer.result_type));
+  if (complete && is_cacheable(method)) {
+    const std::uint64_t own = method == kDiscover ? kDiscoverFor : method == "tools/list" ? kToolsFor : 0;
+    members.member("ttlMs", answer.ttl_ms.value_or(own)).member("cacheScope", "private");
+  }
+  answer.result = mcp::with_first(std::move(answer.result), members.take());
+  return answer;
+}
+
+std::string Modern::capabilities(const ClientContext& client) const { return services_->front.capabilities(client); }
+std::string Modern::instructions(const ClientContext& client) const { return services_->front.instructions(client); }
+
+asio::awaitable<Answer> Modern::discover(Inbound inbound) {
+  co_await services_->front.prepare(inbound.client->mount);
+  json::Writer out;
+  out.begin_object().key("supportedVersions").raw(mcp::supported_versions());
+  out.key("capabilities").raw(capabilities(*inbound.client));
+  out.text("instructions", instructions(*inbound.client));
+  out.key("_meta").begin_object().key(mcp::meta::kServerInfo).begin_object();
+  out.member("name", "sallyport").member("version", services_->version);
+  out.end_object().end_object().end_object();
+  co_return Answer::of(out.take());
+}
+
+// Subscribes to each of the resources that the request names; those that the client will hear of.
+asio::awaitable<std::vector<std::string>> Modern::subscribe(std::shared_ptr<const ClientContext> client,
+                                                            Inbound inbound) {
+  std::vector<std::string> honoured;
+  const json::Value uris = inbound.params.at("/notifications/resourceSubscriptions");
+  std::size_t count = 0;
+  for (const json::Value uri : uris.elements()) {
+    if (!uri.is_string() || ++count > kMostUris) continue;
+    auto params = json::Document::parse("{\"uri\":" + std::string(uri.raw()) + "}");
+    if (!params) continue;
+    Inbound one;
+    one.client = client;
+    one.document = std::make_shared<const json::Document>(std::move(*params));
+    one.method = "resources/subscribe";
+    one.params = one.document->root();
+    one.channel = inbound.channel;
+    one.cancel = inbound.cancel;
+    one.received = inbound.received;
+    const Answer answer = co_await services_->front.handle(std::move(one));
+    if (!answer.error) honoured.emplace_back(uri.raw());
+  }
+  co_return honoured;
+}
+
+asio::awaitable<Answer> Modern::listen(Inbound inbound) {
+  const json::Value wanted = inbound.params.find("notifications");
+  if (!wanted.is_object()) {
+    co_return Answer::fail(mcp::code::kInvalidParams, "`params.notifications` must say what to listen for");
+  }
+  // A session of its own for each listener: what it subscribes to ends with it.
+  auto own = std::make_shared<ClientContext>(*inbound.client);
+  own->session = entropy_.id("se", services_->clock.now());
+  const asio::any_io_executor loop = co_await asio::this_coro::executor;
+  Listener listener(loop, inbound.id, inbound.channel, own);
+  listener.since = services_->now();
+  json::Writer honoured;
+  honoured.begin_object();
+  constexpr std::pair<std::string_view, std::string_view> kLists[] = {
+      {"toolsListChanged", "notifications/tools/list_changed"},
+      {"promptsListChanged", "notifications/prompts/list_changed"},
+      {"resourcesListChanged", "notifications/resources/list_changed"}};
+  for (const auto& [name, method] : kLists) {
+    if (!asks(wanted, name)) continue;
+    listener.lists.emplace(method);
+    honoured.member(name, true);
+  }
+  listeners_.emplace(own->session, &listener);
+  const std::shared_ptr<const Listener> listed(&listener, [this, services = services_](const Listener* gone) {
+    if (!services->alive) return;
+    listeners_.erase(gone->client->session);
+    services->front.session_ended(*gone->client);
+  });
+  const std::vector<std::string> uris = co_await subscribe(own, inbound);
+  if (wanted.find("resourceSubscriptions")) {
+    honoured.key("resourceSubscriptions").begin_array();
+    for (const std::string& uri : uris) honoured.raw(uri);
+    honoured.end_array();
+  }
+  listener.acknowledge("{\"notifications\":" + honoured.end_object().take() + "}");
+  inbound.cancel->on_cancel([&listener](CancelReason) { listener.changed.notify(); });
+  while (!listener.over && !inbound.cancel->reason()) co_await listener.changed.wait(Deadline::never());
+  inbound.cancel->on_cancel({});
+  co_return Answer::of(labelled("{}", listener.id));
+}
+
+std::optional<std::string> Modern::param_fault(const Identity& identity, const Mount& mount,
+                                               const mcp::Message& message, const mcp::HeaderLookup& find) const {
+  if (message.method != "tools/call") return std::nullopt;
+  ClientContext context;
+  context.principal = identity.principal;
+  context.mount = mount;
+  return services_->front.header_fault(context, message.params, find);
+}
+
+void Modern::changed(const Changes& changes) {
+  for (const auto& [session, listener] : listeners_) {
+    std::set<std::string_view> told;
+    for (const auto& [change, since] : changes) {
+      const auto& [method, server] = change;
+      const Mount& mount = listener->client->mount;
+      const bool sees = server.empty() || mount.all() || mount.server == server;
+      if (!sees || listener->since > since || !listener->lists.contains(method)) continue;
+      if (told.insert(method).second) listener->note(method, {});
+    }
+  }
+}
+
+bool Modern::tell(const std::string& session, std::string_view method, std::string_view params_raw) {
+  const auto found = listeners_.find(session);
+  if (found == listeners_.end()) return false;
+  found->second->note(method, params_raw);
+  return true;
+}
+
+void Modern::keep(const std::function<bool(const Principal&)>& may_stay) {
+  std::vector<std::shared_ptr<Client>> gone;
+  std::erase_if(clients_, [&](const auto& entry) {
+    if (may_stay(entry.second->principal)) return false;
+    gone.push_back(entry.second);
+    return true;
+  });
+  for (const auto& client : gone) client->flights.cancel_all(CancelReason::disconnect);
+}
+
+void Modern::sweep() {
+  const auto now = services_->now();
+  std::erase_if(clients_, [&](const auto& entry) {
+    return entry.second->flights.count() == 0 && now - entry.second->last_used >= options_.idle;
+  });
+}
+
+void Modern::end_listeners() {
+  for (const auto& [session, listener] : listeners_) {
+    listener->over = true;
+    listener->changed.notify();
+  }
+}
+
+void Modern::cancel_requests(CancelReason reason) {
+  const auto clients = clients_;  // cancelling may end them
+  for (const auto& [key, client] : clients) client->flights.cancel_all(reason);
+}
+
+}  // namespace sallyport::gateway

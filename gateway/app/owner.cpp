@@ -21,6 +21,7 @@
 #include "gateway/app/learn_secrets.hpp"
 #include "gateway/app/log_keeper.hpp"
 #include "gateway/app/notify.hpp"
+#include "gateway/app/probe.hpp"
 #include "gateway/app/reload.hpp"
 #include "gateway/app/rules.hpp"
 #include "gateway/base/log.hpp"
@@ -147,7 +148,7 @@ class Running final : private ServerEvents, private Readiness {
 
   void make_middle() {
     pool_ = make_server_pool(loop_, settings_.servers, settings_.limits, *this, workers_, system_clock(),
-                             system_entropy(), SALLYPORT_VERSION);
+                             system_entropy(), SALLYPORT_VERSION, pool_options(book_.lock.get()));
     std::vector<std::string> ids;
     for (const auto& [id, server] : settings_.servers) {
       if (!server.disabled) ids.push_back(id);

@@ -94,6 +94,15 @@ Visit one_look(const Look& look) {
 
 }  // namespace
 
+PoolOptions pool_options(const trust::LockFile* lock) {
+  PoolOptions options;
+  if (lock == nullptr) return options;
+  for (const auto& [id, server] : lock->servers) {
+    if (!server.era.empty()) options.known_versions[id] = server.era;
+  }
+  return options;
+}
+
 void probe(const Settings& settings, catalogue::Rules rules, const Look& look) {
   visit(settings, std::move(rules), one_look(look));
 }

@@ -9,10 +9,14 @@
 
 #include "gateway/catalogue/catalogue.hpp"
 #include "gateway/ports/settings.hpp"
+#include "gateway/servers/pool_options.hpp"
 
 namespace sallyport::gateway {
 
 using Look = std::function<void(std::shared_ptr<const Snapshot>, const Servers&)>;
+
+// With the protocol version that the lock tells of each server; null: none.
+[[nodiscard]] PoolOptions pool_options(const trust::LockFile* lock);
 
 // Runs `look` with the snapshot and the pool while the servers are up, then ends them.
 void probe(const Settings& settings, catalogue::Rules rules, const Look& look);

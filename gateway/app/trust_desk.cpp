@@ -126,6 +126,7 @@ Result<AcceptedLock> accept(const Snapshot& snapshot, const Servers& servers, co
     }
     if (foreign) locked = trust::LockServer{};
     locked.identity = std::move(*identity);
+    if (std::string spoken = servers.spoken(id); !spoken.empty()) locked.era = std::move(spoken);
     const trust::ServerTrust* trusted = snapshot.trust ? snapshot.trust->server(id) : nullptr;
     if (trusted != nullptr) locked.ignored = trusted->ignore;
     for (const auto& [name, offered] : view.tools) {

@@ -60,6 +60,8 @@ asio::awaitable<ServerAnswer> Calls::dispatch(FlightPtr flight, std::shared_ptr<
     control.progress = [raw = flight.get()](std::string_view params_raw) { pass_progress(*raw, params_raw); };
   }
   control.session = call.request.client->session;
+  control.capabilities = call.request.client->capabilities;
+  control.log_level = call.request.client->log_level;
   control.log = [raw = flight.get()](std::string_view params_raw) {
     for (const Waiter* waiter : raw->waiters) waiter->channel->notify("notifications/message", params_raw);
   };

@@ -117,7 +117,8 @@ asio::awaitable<void> Catalogue::discover_one(std::string server) {
         listing.problem.clear();
         listing.offers = read_offers((*link)->info().capabilities_raw);
         listing.tools = std::make_shared<const ToolListing>(std::move(*tools));
-        links_[link->get()] = LinkDefinitions{*link, server, digests_of(server, *listing.tools)};
+        links_[link->get()] =
+            LinkDefinitions{*link, server, digests_of(server, *listing.tools), listing.tools->fresh_until};
       } else {
         listing.problem = tools.error().message;
       }
@@ -160,13 +161,14 @@ asio::awaitable<Result<bool>> Catalogue::verify(std::shared_ptr<ServerLink> link
   auto known = links_.find(link.get());
   if (known != links_.end() && known->second.link.lock() != link)
     known = links_.end();  // another link at the same address
+  if (known != links_.end() && known->second.fresh_until.passed()) known = links_.end();
   if (known == links_.end()) {
     auto listed = co_await link->list_tools(deadline);
     if (!listed) co_return fail_in("its tools could not be listed before the call", listed.error());
     auto shared = std::make_shared<const ToolListing>(std::move(*listed));
     std::erase_if(links_, [](const auto& entry) { return entry.second.link.expired(); });
     if (links_.size() >= kMostLinks) links_.clear();
-    LinkDefinitions made{link, tool->ref.server, digests_of(tool->ref.server, *shared)};
+    LinkDefinitions made{link, tool->ref.server, digests_of(tool->ref.server, *shared), shared->fresh_until};
     const auto digest = made.digests.find(tool->ref.tool);
     const bool same = digest != made.digests.end() && digest->second == tool->current_digest;
     links_[link.get()] = std::move(made);

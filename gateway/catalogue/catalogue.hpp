@@ -65,6 +65,7 @@ class Catalogue final : public Snapshots, public Definitions {
     std::weak_ptr<ServerLink> link;
     std::string server;
     std::map<std::string, std::string, std::less<>> digests;  // by tool; empty: cannot be judged
+    Deadline fresh_until;                                     // of the list that they are of
   };
 
   asio::awaitable<void> discover_one(std::string server);

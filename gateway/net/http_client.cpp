@@ -61,6 +61,23 @@ asio::awaitable<Result<HttpMessageReader>> read_head(HttpPooled& connection, std
   co_return failed(ErrorCode::protocol, "the answer never came to a final status", RetryClass::never);
 }
 
+// The connection of a request whose head is waited for, for whoever gives it up meanwhile.
+class Abortable {
+ public:
+  explicit Abortable(ByteStream* stream) : stream_(std::make_shared<ByteStream*>(stream)) {}
+  Abortable(const Abortable&) = delete;
+  Abortable& operator=(const Abortable&) = delete;
+  ~Abortable() { *stream_ = nullptr; }
+  [[nodiscard]] std::function<void()> abort() const {
+    return [stream = stream_] {
+      if (*stream != nullptr) (*stream)->close();
+    };
+  }
+
+ private:
+  std::shared_ptr<ByteStream*> stream_;
+};
+
 }  // namespace
 
 struct HttpClientResponse::State {
@@ -110,6 +127,8 @@ asio::awaitable<Result<HttpClientResponse>> HttpClient::send(HttpClientRequest r
     lease->keep();
     co_return failed(ErrorCode::cancelled, "the request was given up before it was sent", RetryClass::not_sent);
   }
+  const Abortable abortable(connection.stream.get());
+  if (request.take_abort) request.take_abort(abortable.abort());
   // From here on something may have been sent, and nothing is ever repeated.
   if (request.body.size() <= kOneWrite) *head += std::exchange(request.body, {});
   Status written = co_await connection.stream->write_all(*head, deadline);

@@ -39,6 +39,9 @@ struct HttpClientRequest {
   // Asked once, on the loop, right before the first byte is handed to a connection; false: the request is given up
   // (cancelled, not_sent). Empty: yes.
   std::function<bool()> may_write;
+  // Told, right after may_write, how to give up waiting for the head: that closes the connection, and send() fails.
+  // Does nothing once send() has returned. Empty: nobody needs it.
+  std::function<void(std::function<void()> abort)> take_abort;
 };
 
 // The head of an answer and its body as it comes. Destroyed before the end of the body, the connection is closed.

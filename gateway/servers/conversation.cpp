@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <utility>
 
 #include "gateway/base/log.hpp"
+#include "gateway/mcp/protocol.hpp"
 
 namespace sallyport::gateway::servers {
 namespace {
@@ -22,12 +24,23 @@ std::optional<std::int64_t> to_number(std::string_view token) {
   return number;
 }
 
-// What a server says of its own accord holds no key that is ours to set (design section 8).
-std::string without_own_keys(json::Value params) { return mcp::splice_call_meta(params, {}); }
+// What a server says of its own accord holds no key that is ours to set (design section 8), and none that means
+// something on this leg only.
+std::string without_own_keys(json::Value params) {
+  const json::Value meta = params.find("_meta");
+  if (!meta.is_object() || !meta.find(mcp::meta::kSubscriptionId)) return mcp::splice_call_meta(params, {});
+  constexpr std::array kOurs{mcp::meta::kSubscriptionId};
+  const std::string passed = mcp::without_members(meta, kOurs);
+  auto document = json::Document::parse(mcp::replace_value(params, "_meta", passed), {.bytes = 64U << 20});
+  return document ? mcp::splice_call_meta(document->root(), {}) : std::string("{}");
+}
 
-ServerAnswer to_answer(const mcp::Message& message) {
+}  // namespace
+
+ServerAnswer Conversation::to_answer(const mcp::Message& message) const {
   ServerAnswer answer;
   answer.sent = true;
+  answer.modern = modern_;
   answer.document = message.document;
   if (message.kind == mcp::Message::Kind::response) {
     answer.kind = ServerAnswer::Kind::result;
@@ -38,8 +51,6 @@ ServerAnswer to_answer(const mcp::Message& message) {
   }
   return answer;
 }
-
-}  // namespace
 
 Conversation::Conversation(asio::any_io_executor loop, std::string server, ServerEvents& events, json::Limits limits,
                            std::int64_t first_id)
@@ -61,6 +72,7 @@ void Conversation::end(Exchange& exchange) {
   exchange.progress = {};
   exchange.log = {};
   exchange.ask = {};
+  exchange.acknowledged = {};
   for (const auto& question : std::exchange(exchange.questions, {})) {
     if (const auto open = question.lock()) open->cancel(CancelReason::stop);
   }
@@ -128,6 +140,10 @@ std::shared_ptr<Exchange> Conversation::cause_of(Origin origin) const {
 }
 
 void Conversation::on_request(const mcp::Message& message, Origin origin, std::vector<std::string>& replies) {
+  if (modern_) {  // nor may it be answered (mcp.md 1.3)
+    log::warning("server.request_in_modern_era", {{"server", server_}, {"method", message.method.substr(0, 64)}});
+    return;
+  }
   if (message.method == "ping") {
     replies.push_back(mcp::response(message.id, "{}"));
     return;
@@ -244,6 +260,8 @@ void Conversation::on_notification(const mcp::Message& message, Origin origin) {
     on_progress(message);
   } else if (method == "notifications/message") {
     on_log(message, origin);
+  } else if (method == "notifications/subscriptions/acknowledged") {
+    on_acknowledged(message);
   } else if (method == "notifications/tools/list_changed") {
     events_.on_list_changed(server_, ListKind::tools);
   } else if (method == "notifications/prompts/list_changed") {
@@ -272,6 +290,20 @@ void Conversation::on_log(const mcp::Message& message, Origin origin) {
     const auto log = cause->log;  // the call may end while it is told
     log(without_own_keys(message.params));
   }
+}
+
+void Conversation::on_acknowledged(const mcp::Message& message) {
+  const json::Value id = message.params.find("_meta").find(mcp::meta::kSubscriptionId);
+  const std::optional<std::int64_t> number = id.is_number() ? to_number(id.number()) : std::nullopt;
+  const auto found = number ? open_.find(*number) : open_.end();
+  if (found == open_.end() || !found->second->acknowledged) return;
+  const auto tell = found->second->acknowledged;
+  tell(message.params);
+}
+
+std::size_t Conversation::open_count() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(open_, [](const auto& open) { return !open.second->background; }));
 }
 
 void Conversation::on_progress(const mcp::Message& message) {

@@ -51,11 +51,13 @@ class Conversation {
   void fail_all(const std::string& reason);
 
   void set_batches(bool allowed) { batches_ = allowed; }
+  // A modern server asks nothing by requests of its own, and tells changes under the id of our subscription.
+  void set_modern(bool modern) { modern_ = modern; }
   void set_owner(LinkKey owner) { owner_ = std::move(owner); }
   void on_question(OnQuestion callback) { on_question_ = std::move(callback); }
   void question_ended(const std::string& id) { questions_.erase(id); }
-  [[nodiscard]] std::size_t open_count() const { return open_.size(); }
-  [[nodiscard]] std::string hint() const;  // an error of the server that named no call; empty: none
+  [[nodiscard]] std::size_t open_count() const;  // without what runs in the background
+  [[nodiscard]] std::string hint() const;        // an error of the server that named no call; empty: none
 
  private:
   struct GivenUp {
@@ -68,6 +70,8 @@ class Conversation {
   void on_fault(const mcp::IncomingFault& fault);
   void on_notification(const mcp::Message& message, Origin origin);
   void on_log(const mcp::Message& message, Origin origin);
+  void on_acknowledged(const mcp::Message& message);
+  [[nodiscard]] ServerAnswer to_answer(const mcp::Message& message) const;
   static void end(Exchange& exchange);  // it waits for nothing any more
   [[nodiscard]] std::shared_ptr<Exchange> cause_of(Origin origin) const;
   void on_progress(const mcp::Message& message);
@@ -83,6 +87,7 @@ class Conversation {
   json::Limits limits_;
   std::int64_t next_id_;
   bool batches_ = false;
+  bool modern_ = false;
   std::map<std::int64_t, std::shared_ptr<Exchange>> open_;
   std::map<std::int64_t, GivenUp> given_up_;  // bounded; the oldest go first
   std::uint64_t unknown_answers_ = 0;

@@ -28,6 +28,10 @@ struct Exchange {
   std::function<asio::awaitable<ClientReply>(ServerQuestion)> ask;
   Deadline deadline;
   std::vector<std::weak_ptr<Cancel>> questions;  // of the server, while it is open
+  // Of a `subscriptions/listen`: params of the server's acknowledgement.
+  std::function<void(json::Value params)> acknowledged;
+  bool background = false;      // nobody's call: it keeps no link from being idle
+  std::function<void()> abort;  // set by a transport where ending the connection is how a request is cancelled
   std::optional<double> last_progress;
   // Any byte of it may have left. Set by the transport before it hands out the first one, never reset.
   bool sent = false;
@@ -61,6 +65,10 @@ struct Exchange {
 [[nodiscard]] inline ServerAnswer overlong_answer(std::size_t limit) {
   return answer_over_limit("the server's answer is over the limit of " + std::to_string(limit) + " bytes");
 }
+
+// Answers that no server gave, because the gateway answers for it.
+[[nodiscard]] ServerAnswer local_result(std::string_view result_raw);
+[[nodiscard]] ServerAnswer local_error(int code, std::string_view message);
 
 // What is known of an exchange that ends without an answer.
 [[nodiscard]] inline ServerAnswer unanswered(const Exchange& exchange, std::string detail) {

@@ -68,6 +68,7 @@ asio::awaitable<Result<std::string>> HttpLink::read_piece(ExchangePtr exchange, 
                                                           Deadline deadline, Deadline& late_until) {
   for (;;) {
     const bool late = exchange && (exchange->given_up || deadline.passed());
+    if (late && is_modern()) co_return fail(ErrorCode::cancelled, "the request was given up");
     if (late && late_until.is_never()) {
       const bool room = late_streams_ < context_->options.late_streams;
       late_until = room ? Deadline::after(context_->options.late_keep) : Deadline::at({});
@@ -152,8 +153,8 @@ asio::awaitable<void> HttpLink::take_events(ExchangePtr exchange, HttpClientResp
   response.close();
   int fruitless = 0;
   // Reading a stream on is not repeating a call: the server was given the request once.
-  while (conversation_.waiting(*exchange) && !exchange->given_up && !state.last_event_id.empty() && !state.refused &&
-         !deadline.passed() && !closing_ && fruitless < kFruitlessResumes) {
+  while (!is_modern() && conversation_.waiting(*exchange) && !exchange->given_up && !state.last_event_id.empty() &&
+         !state.refused && !deadline.passed() && !closing_ && fruitless < kFruitlessResumes) {
     const std::size_t before = state.events;
     broken = co_await resume(exchange, deadline, state);
     fruitless = state.events > before ? 0 : fruitless + 1;
@@ -202,9 +203,16 @@ asio::awaitable<void> HttpLink::take_refusal(ExchangePtr exchange, HttpClientRes
   const bool session_gone = lost_session(status, text);
   if (status == 401 || status == 403) headers_.forget();
   ServerAnswer answer = refusal(*exchange, status, text, response.headers());
+  const bool answer_is_made = !answer.modern;
   if (session_gone) answer.detail += "; the server has lost the session, a new one begins with the next call";
   conversation_.settle(*exchange, std::move(answer));
   if (session_gone) end_session("it has lost the session");
+  // A modern server says in JSON-RPC what is wrong; these without it are what a legacy one answers to a modern request.
+  const bool foreign = is_modern() && (status == 400 || status == 404 || status == 405) && answer_is_made;
+  if (foreign && state_ == State::up) {
+    lose_era();
+    end_session(fmt::format("HTTP {}: it no longer answers as a modern server does", status));
+  }
 }
 
 // An answered error: the body's own, if it is a JSON-RPC error of this request, else one that says what came.
@@ -226,6 +234,7 @@ ServerAnswer HttpLink::refusal(const Exchange& exchange, int status, const std::
     if (message.kind == mcp::Message::Kind::error_response && ours) {
       answer.document = message.document;
       answer.error = message.error;
+      answer.modern = is_modern();
       return answer;
     }
   }

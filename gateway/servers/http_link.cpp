@@ -6,6 +6,7 @@
 #include "gateway/base/log.hpp"
 #include "gateway/mcp/protocol.hpp"
 #include "gateway/servers/params.hpp"
+#include "schemas/core/encoding.hpp"
 
 namespace sallyport::gateway::servers {
 namespace {
@@ -15,6 +16,31 @@ constexpr std::size_t kMaxNotes = 64;
 constexpr std::size_t kMaxSessionId = 1024;
 constexpr std::chrono::seconds kNoteWait{10};
 constexpr std::chrono::seconds kDeleteWait{3};
+
+// While it lives, whoever gives the exchange up ends the answer that is being read.
+class Abort {
+ public:
+  Abort(std::shared_ptr<Exchange> exchange, HttpClientResponse* response) : exchange_(std::move(exchange)) {
+    if (response != nullptr) exchange_->abort = [response] { response->close(); };
+  }
+  Abort(const Abort&) = delete;
+  Abort& operator=(const Abort&) = delete;
+  ~Abort() { exchange_->abort = {}; }
+
+ private:
+  std::shared_ptr<Exchange> exchange_;
+};
+
+// What a client must not take from a server, though one may take it from a client: a number has many texts.
+Status check_no_numbers(const std::vector<mcp::ParamHeader>& headers, json::Value schema) {
+  for (const mcp::ParamHeader& header : headers) {
+    json::Value declared = schema;
+    for (const std::string& step : header.path) declared = declared.find("properties").find(step);
+    if (declared.find("type").equals("number"))
+      return fail(ErrorCode::invalid, "the x-mcp-header " + quote(header.name) + " stands on a number");
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -82,8 +108,7 @@ asio::awaitable<Status> HttpLink::start(Deadline deadline) {
     finish(made.error().message, false);
     co_return made;
   }
-  const ServerAnswer answer = co_await initialize(deadline);
-  Status accepted = accept_initialize(answer);
+  Status accepted = co_await shake_hands(deadline);
   if (!accepted) {
     finish(accepted.error().message, false);
     accepted.error().retry = RetryClass::not_sent;
@@ -93,6 +118,10 @@ asio::awaitable<Status> HttpLink::start(Deadline deadline) {
     identity_.certificate = url_.host;
     expected_key_ = certificate_key_;
     if (settings().spki) identity_.spki.push_back("sha256:" + certificate_key_);
+  }
+  if (is_modern()) {
+    log::info("server.connected", {{"server", id()}, {"url", identity_.url}, {"protocol", info().protocol_version}});
+    co_return Status{};
   }
   // Before any other request, so that the server knows that the handshake is over.
   const Self self = std::static_pointer_cast<HttpLink>(shared_from_this());
@@ -119,7 +148,8 @@ asio::awaitable<Result<HttpClientRequest>> HttpLink::request(std::string method,
     request.headers.set("Accept", "text/event-stream");
   }
   if (!session_.empty()) request.headers.set("Mcp-Session-Id", session_);
-  if (!info().protocol_version.empty()) request.headers.set("MCP-Protocol-Version", info().protocol_version);
+  if (const std::string_view version = spoken_version(); !version.empty())
+    request.headers.set(std::string(mcp::header::kVersion), std::string(version));
   co_return request;
 }
 
@@ -141,13 +171,20 @@ asio::awaitable<void> HttpLink::post_request(Self self, ExchangePtr exchange, Ou
     exchange->answer.set(not_sent_answer(request.error().message));
     co_return;
   }
+  for (const auto& [name, value] : outgoing.headers) request->headers.set(name, value);
   if (!outgoing.idempotency_header.empty()) request->headers.set("Idempotency-Key", outgoing.idempotency_header);
   request->may_write = [exchange] {
     if (exchange->withdrawn) return false;
     exchange->sent = true;
     return true;
   };
+  // In this era the end of the connection is what cancels a request.
+  const bool modern = self->is_modern();
+  if (modern) request->take_abort = [exchange](std::function<void()> abort) { exchange->abort = std::move(abort); };
   Result<HttpClientResponse> response = co_await self->send(std::move(*request), outgoing.deadline);
+  exchange->abort = {};
+  const Abort abort(exchange, modern && response ? &*response : nullptr);
+  if (modern && response && exchange->given_up) response->close();
   if (!response) {
     ServerAnswer answer = unanswered(*exchange, response.error().message);
     answer.timed_out = response.error().code == ErrorCode::timeout;
@@ -156,6 +193,36 @@ asio::awaitable<void> HttpLink::post_request(Self self, ExchangePtr exchange, Ou
   }
   if (outgoing.starts_session && response->status() < 300) self->take_session(*response);
   co_await self->take_answer(exchange, *response, outgoing.deadline);
+}
+
+void HttpLink::withdraw(Exchange& exchange, const std::string& why) {
+  if (!is_modern()) return Link::withdraw(exchange, why);
+  if (exchange.abort) exchange.abort();
+}
+
+// The specification asks it of clients over HTTP: a tool whose headers cannot be made would be called wrongly.
+void HttpLink::keep_callable(ToolListing& listing) {
+  param_headers_.clear();
+  std::erase_if(listing.tools, [this](json::Value tool) {
+    const json::Value name = tool.find("name");
+    auto headers = mcp::param_headers(tool.find("inputSchema"));
+    if (headers) {
+      if (const Status plain = check_no_numbers(*headers, tool.find("inputSchema")); !plain)
+        headers = fail(plain.error());
+    }
+    if (!headers) {
+      log::warning("server.tool_left_out",
+                   {{"server", id()}, {"tool", name.raw().substr(0, 200)}, {"reason", headers.error().message}});
+      return true;
+    }
+    if (name.is_string() && !headers->empty()) param_headers_[name.string()] = std::move(*headers);
+    return false;
+  });
+}
+
+const std::vector<mcp::ParamHeader>* HttpLink::param_headers(const std::string& tool) const {
+  const auto found = param_headers_.find(tool);
+  return found == param_headers_.end() ? nullptr : &found->second;
 }
 
 void HttpLink::take_session(const HttpClientResponse& response) {

@@ -1,6 +1,7 @@
-// HttpLink: a ServerLink over MCP's streamable HTTP (legacy era). Each request is a POST of its own, whose answer comes
-// as JSON or as an event stream; a GET stream carries what the server says of its own accord. A session that the server
-// has lost ends the link (the pool makes a new one for the next call); no call is sent again.
+// HttpLink: a ServerLink over MCP's streamable HTTP. Each request is a POST of its own, whose answer comes as JSON or
+// as an event stream. Legacy: a GET stream carries what the server says of its own accord; a session that the server
+// has lost ends the link (the pool makes a new one for the next call). Modern: no session, headers that mirror the
+// body, and the end of the connection cancels a request. No call is sent again.
 #pragma once
 
 #include <map>
@@ -30,6 +31,9 @@ class HttpLink final : public Link {
  protected:
   void begin(std::shared_ptr<Exchange> exchange, Outgoing outgoing) override;
   void send_note(std::string text, bool urgent) override;
+  void withdraw(Exchange& exchange, const std::string& why) override;
+  void keep_callable(ToolListing& listing) override;
+  [[nodiscard]] const std::vector<mcp::ParamHeader>* param_headers(const std::string& tool) const override;
 
  private:
   using Self = std::shared_ptr<HttpLink>;
@@ -74,7 +78,8 @@ class HttpLink final : public Link {
   std::string expected_key_;  // SPKI as first seen, where keys are asked for
   std::string certificate_key_;
   trust::Identity identity_;
-  HttpClientResponse* stream_ = nullptr;  // the open GET stream
+  HttpClientResponse* stream_ = nullptr;                                             // the open GET stream
+  std::map<std::string, std::vector<mcp::ParamHeader>, std::less<>> param_headers_;  // by tool, as last listed
   std::size_t late_streams_ = 0;
   std::size_t notes_ = 0;
   bool closing_ = false;

@@ -70,10 +70,14 @@ Link::Link(std::shared_ptr<LinkContext> context, const ServerSettings& settings)
                     random_first_id(context_->entropy)),
       settings_(settings) {}
 
-void Link::set_owner(LinkKey owner) { conversation_.set_owner(std::move(owner)); }
+void Link::set_owner(LinkKey owner) {
+  owner_ = owner;
+  conversation_.set_owner(std::move(owner));
+}
 
 void Link::tell(std::string_view method, std::string_view params_raw) {
-  if (alive()) send_note(mcp::notification(method, params_raw), false);
+  // Modern clients tell servers nothing of their own accord.
+  if (alive() && !is_modern()) send_note(mcp::notification(method, params_raw), false);
 }
 
 asio::awaitable<void> Link::answer_question(std::shared_ptr<Link> self, std::shared_ptr<Exchange> exchange,
@@ -92,12 +96,15 @@ std::size_t Link::message_limit() const { return context_->limits.result_bytes +
 
 asio::awaitable<ServerAnswer> Link::call(PermittedCall permit, CallControl control) {
   Request request;
+  if (is_modern()) request = modern_call(permit, control);
   request.method = to_string(permit.method());
   request.operation = permit.operation();
   request.attempt = permit.attempt();
   request.idempotency_header = permit.idempotency_header();
   if (!permit.wants_progress()) control.progress = {};
-  request.params = [&permit](const Exchange& exchange) { return call_params(permit, exchange.token); };
+  if (!request.params) {
+    request.params = [&permit](const Exchange& exchange) { return call_params(permit, exchange.token); };
+  }
   ServerAnswer answer = co_await run(std::move(request), std::move(control));
   co_return answer;
 }
@@ -105,6 +112,10 @@ asio::awaitable<ServerAnswer> Link::call(PermittedCall permit, CallControl contr
 asio::awaitable<ServerAnswer> Link::relay(std::string method, std::string params_raw, CallControl control) {
   if (parse_method(method) || method == "initialize") {
     co_return not_sent_answer("`" + method + "` is not relayed");
+  }
+  if (is_modern()) {
+    ServerAnswer answer = co_await relay_modern(std::move(method), std::move(params_raw), std::move(control));
+    co_return answer;
   }
   // A dry run with any token: whether the params can be used does not depend on it.
   const bool wants_progress = static_cast<bool>(control.progress);
@@ -122,7 +133,8 @@ asio::awaitable<ServerAnswer> Link::relay(std::string method, std::string params
 asio::awaitable<ServerAnswer> Link::run(Request request, CallControl control) {
   const std::shared_ptr<Link> self = shared_from_this();  // the pool may drop us while we wait
   const bool starts_session = request.method == "initialize";
-  if (state_ == State::ended || (state_ == State::starting && !starts_session)) {
+  const bool starts = starts_session || request.method == "server/discover";
+  if (state_ == State::ended || (state_ == State::starting && !starts)) {
     co_return not_sent_answer(fmt::format("server `{}` is not running: {}", id(), end_reason_));
   }
   if (control.cancel != nullptr && control.cancel->reason()) {
@@ -143,6 +155,8 @@ asio::awaitable<ServerAnswer> Link::run(Request request, CallControl control) {
   exchange->log = std::move(control.log);
   exchange->ask = std::move(control.ask);
   exchange->deadline = control.deadline;
+  exchange->acknowledged = std::move(request.acknowledged);
+  exchange->background = request.background;
   OpenRequest open(*this, exchange, control.cancel);
   const auto begun = Deadline::Clock::now();
   Outgoing outgoing;
@@ -150,6 +164,7 @@ asio::awaitable<ServerAnswer> Link::run(Request request, CallControl control) {
   outgoing.idempotency_header = std::move(request.idempotency_header);
   outgoing.deadline = control.deadline;
   outgoing.starts_session = starts_session;
+  outgoing.headers = std::move(request.headers);
   if (outgoing.text.size() > context_->limits.message_bytes + kEnvelope) {
     exchange->answer.set(not_sent_answer("the request is over the limit `messageBytes`"));
   } else {
@@ -199,8 +214,12 @@ ServerAnswer Link::give_up(Exchange& exchange, const std::string& why) {
   const bool tell = exchange.sent && exchange.method != "initialize" && state_ == State::up;
   conversation_.close(exchange);
   if (!exchange.sent) return not_sent_answer(why + " before it was sent");
-  if (tell) send_note(mcp::notification("notifications/cancelled", cancelled_params(exchange.token, why)), true);
+  if (tell) withdraw(exchange, why);
   return lost_answer(why + " before the answer came" + conversation_.hint());
+}
+
+void Link::withdraw(Exchange& exchange, const std::string& why) {
+  send_note(mcp::notification("notifications/cancelled", cancelled_params(exchange.token, why)), true);
 }
 
 asio::awaitable<ServerAnswer> Link::initialize(Deadline deadline) {
@@ -208,7 +227,7 @@ asio::awaitable<ServerAnswer> Link::initialize(Deadline deadline) {
   request.method = "initialize";
   request.params = [this](const Exchange&) {
     return initialize_params(mcp::kLegacyVersions.front(), context_->version,
-                             context_->events->client_capabilities(id()));
+                             owner_.askable ? context_->events->client_capabilities(id()) : std::string("{}"));
   };
   CallControl control;
   control.deadline = deadline;
@@ -227,10 +246,8 @@ Status Link::accept_initialize(const ServerAnswer& answer) {
     return fail(ErrorCode::unavailable, "it ended during the handshake: " + end_reason_, ErrorSource::server,
                 RetryClass::not_sent);
   }
-  info_ = std::move(*info);
-  conversation_.set_batches(mcp::has_batches(info_.protocol_version));
-  state_ = State::up;
-  last_used_ = Deadline::Clock::now();
+  conversation_.set_batches(mcp::has_batches(info->protocol_version));
+  come_up(std::move(*info));
   return {};
 }
 
@@ -239,6 +256,7 @@ void Link::finish(const std::string& reason, bool well) {
   state_ = State::ended;
   end_reason_ = reason;
   ended_well_ = well;
+  if (changes_) changes_->end();
   conversation_.fail_all(fmt::format("server `{}`: {}", id(), reason));
   if (const auto callback = std::exchange(on_end_, {})) callback();
 }
@@ -248,11 +266,15 @@ void Link::retire(const std::string& reason) {
   state_ = State::ended;
   end_reason_ = reason;
   ended_well_ = true;
+  if (changes_) changes_->end();
   if (const auto callback = std::exchange(on_end_, {})) callback();
 }
 
 asio::awaitable<Result<ToolListing>> Link::list_tools(Deadline deadline) {
   const std::shared_ptr<Link> self = shared_from_this();
+  if (is_modern()) co_await refresh_discovery(deadline);
+  // What changes while it is listed is told only if the stream was open before.
+  const bool told = changes_ && changes_->hears_tools();
   ToolPages pages(id(), context_->options.tools, context_->options.tool_pages, context_->limits.result_bytes);
   while (!pages.done()) {
     CallControl control;
@@ -261,7 +283,11 @@ asio::awaitable<Result<ToolListing>> Link::list_tools(Deadline deadline) {
     const Status taken = pages.take(std::move(answer));
     if (!taken) co_return fail(taken.error());
   }
-  co_return pages.finish();
+  ToolListing listing = pages.finish();
+  if (is_modern() && !told)
+    listing.fresh_until = Deadline::after(std::max(pages.ttl(), context_->options.shortest_ttl));
+  if (is_modern()) keep_callable(listing);
+  co_return listing;
 }
 
 }  // namespace sallyport::gateway::servers

@@ -13,10 +13,13 @@
 #include "gateway/base/clock.hpp"
 #include "gateway/base/task_group.hpp"
 #include "gateway/base/workers.hpp"
+#include "gateway/mcp/protocol.hpp"
 #include "gateway/net/tls.hpp"
 #include "gateway/ports/server_link.hpp"
 #include "gateway/ports/settings.hpp"
+#include "gateway/servers/change_stream.hpp"
 #include "gateway/servers/conversation.hpp"
+#include "gateway/servers/envelope.hpp"
 #include "gateway/servers/environment.hpp"
 #include "gateway/servers/pool_options.hpp"
 
@@ -55,6 +58,16 @@ class Link : public ServerLink, public std::enable_shared_from_this<Link> {
   [[nodiscard]] bool alive() const final { return state_ == State::up; }
   void tell(std::string_view method, std::string_view params_raw) final;
   void hold(int by) final { holds_ += by; }
+  // Before start(): the era to speak, or to find out by a modern request first.
+  enum class Speak : unsigned char { legacy, modern, probe };
+  void speak(Speak how) { speak_ = how; }
+  // A modern request was sent first to a server that is none, and it may have taken that ill: one started anew may
+  // serve.
+  [[nodiscard]] bool was_probed() const { return probed_; }
+  // The era was proven: the next link needs no probe.
+  [[nodiscard]] bool is_era_sure() const { return era_sure_; }
+  // It was modern when the link began, and an answer showed that it is no longer.
+  [[nodiscard]] bool is_era_lost() const { return era_lost_; }
   // Before start(): whose it is.
   void set_owner(LinkKey owner);
   [[nodiscard]] bool held() const { return holds_ > 0; }
@@ -83,14 +96,27 @@ class Link : public ServerLink, public std::enable_shared_from_this<Link> {
     std::string idempotency_header;  // transports without headers drop it
     Deadline deadline;
     bool starts_session = false;  // `initialize`
+    HeaderList headers;           // that mirror the text; transports without headers drop them
   };
   // Hands the request to the transport. What becomes of it is told through the exchange, at once or later.
   virtual void begin(std::shared_ptr<Exchange> exchange, Outgoing outgoing) = 0;
   // For notifications and answers to the server; urgent ones overtake what waits.
   virtual void send_note(std::string text, bool urgent) = 0;
 
-  asio::awaitable<ServerAnswer> initialize(Deadline deadline);
-  Status accept_initialize(const ServerAnswer& answer);  // to state up; notifications/initialized is sent by the caller
+  // In the era that speak() says, or the one that the server is found to speak; to state up. In the legacy era
+  // notifications/initialized is sent by the caller.
+  asio::awaitable<Status> shake_hands(Deadline deadline);
+  // Where the server does not hear it from the transport: that nobody waits for this any more.
+  virtual void withdraw(Exchange& exchange, const std::string& why);
+  [[nodiscard]] bool is_modern() const { return era_ == mcp::Era::modern; }
+  [[nodiscard]] std::string_view spoken_version() const;  // empty: not agreed yet
+  // An answer of a modern server that only one of another era gives.
+  void lose_era() { era_lost_ = true; }
+  // Tools that cannot be called over this transport are left out.
+  virtual void keep_callable(ToolListing& /*listing*/) {}
+  [[nodiscard]] virtual const std::vector<mcp::ParamHeader>* param_headers(const std::string& /*tool*/) const {
+    return nullptr;
+  }
   // To state ended: everything open ends. The first reason stays.
   void finish(const std::string& reason, bool well);
   // To state ended for new requests; what is open goes on until finish().
@@ -113,7 +139,20 @@ class Link : public ServerLink, public std::enable_shared_from_this<Link> {
     std::string operation;
     int attempt = 1;
     std::string idempotency_header;
+    HeaderList headers;
+    std::function<void(json::Value)> acknowledged;
+    bool background = false;
   };
+  asio::awaitable<ServerAnswer> initialize(Deadline deadline);
+  Status accept_initialize(const ServerAnswer& answer);
+  asio::awaitable<ServerAnswer> discover(Deadline deadline);
+  Status accept_discover(const ServerAnswer& answer);
+  void come_up(ServerInfo info);
+  void listen_to_changes();
+  asio::awaitable<void> refresh_discovery(Deadline deadline);
+  asio::awaitable<ServerAnswer> relay_modern(std::string method, std::string params_raw, CallControl control);
+  [[nodiscard]] Request modern_call(const PermittedCall& permit, const CallControl& control) const;
+  [[nodiscard]] Envelope envelope_for(const CallControl& control) const;
   asio::awaitable<ServerAnswer> run(Request request, CallControl control);
   ServerAnswer give_up(Exchange& exchange, const std::string& why);
   void check_silence(const Exchange& exchange, Deadline::Clock::time_point begun);
@@ -123,6 +162,13 @@ class Link : public ServerLink, public std::enable_shared_from_this<Link> {
 
   ServerSettings settings_;
   ServerInfo info_;
+  mcp::Era era_ = mcp::Era::legacy;
+  Speak speak_ = Speak::legacy;
+  bool probed_ = false, era_sure_ = false, era_lost_ = false;
+  std::string level_;  // modern: what logging/setLevel asked for, sent with every request
+  Deadline discovered_until_ = Deadline::never();
+  std::shared_ptr<ChangeStream> changes_;  // modern
+  LinkKey owner_;
   Deadline::Clock::time_point last_used_ = Deadline::Clock::now();
   Deadline::Clock::time_point last_heard_ = Deadline::Clock::now();
   bool silent_ = false;

@@ -4,16 +4,21 @@
 
 #include "gateway/mcp/jsonrpc.hpp"
 #include "gateway/mcp/protocol.hpp"
+#include "gateway/servers/envelope.hpp"
+#include "gateway/servers/exchange.hpp"
 #include "schemas/core/encoding.hpp"
 
 namespace sallyport::gateway::servers {
 namespace {
 
 constexpr std::size_t kMaxParams = 64U << 20;
-constexpr std::size_t kMaxInstructions = 64U << 10;
-constexpr std::size_t kMaxName = 200;
 
-std::string text_of(json::Value object, std::string_view name, std::size_t limit) {
+// Of `_meta`, what only modern clients say speaks of their leg (`passed_meta`).
+bool speaks_of_a_leg(std::string_view members) { return members.contains(mcp::meta::kReservedPrefix); }
+
+}  // namespace
+
+std::string bounded_text(json::Value object, std::string_view name, std::size_t limit) {
   const json::Value value = object ? object.find(name) : json::Value();
   if (!value || !value.is_string()) return {};
   std::string text = value.string();
@@ -24,17 +29,17 @@ std::string text_of(json::Value object, std::string_view name, std::size_t limit
   return text;
 }
 
-}  // namespace
-
 std::string call_params(const PermittedCall& permit, std::string_view token) {
   std::string out = "{";
   out.reserve(permit.params_members().size() + permit.meta_members().size() + 64);
   out += permit.params_members();
-  if (permit.wants_progress() || !permit.meta_members().empty()) {
+  std::string passed = permit.meta_members();
+  if (speaks_of_a_leg(passed)) passed = passed_meta(passed);
+  if (permit.wants_progress() || !passed.empty()) {
     out += R"(,"_meta":{)";
-    out += permit.meta_members();
+    out += passed;
     if (permit.wants_progress()) {
-      if (!permit.meta_members().empty()) out += ',';
+      if (!passed.empty()) out += ',';
       out.append(R"("progressToken":)").append(token);
     }
     out += '}';
@@ -74,18 +79,39 @@ Result<ServerInfo> read_initialize(const ServerAnswer& answer) {
                 RetryClass::not_sent);
   }
   ServerInfo info;
-  info.protocol_version = text_of(answer.result, "protocolVersion", kMaxName);
+  info.protocol_version = bounded_text(answer.result, "protocolVersion", kMaxServerName);
   if (!mcp::is_legacy(info.protocol_version)) {
     return fail(ErrorCode::unsupported,
                 fmt::format("it speaks protocol version {}, which is not supported", quote(info.protocol_version)),
                 ErrorSource::server, RetryClass::not_sent);
   }
   const json::Value server = answer.result.find("serverInfo");
-  info.name = text_of(server, "name", kMaxName);
-  info.version = text_of(server, "version", kMaxName);
-  info.instructions = text_of(answer.result, "instructions", kMaxInstructions);
+  info.name = bounded_text(server, "name", kMaxServerName);
+  info.version = bounded_text(server, "version", kMaxServerName);
+  info.instructions = bounded_text(answer.result, "instructions", kMaxInstructions);
   info.capabilities_raw = capabilities && capabilities.is_object() ? std::string(capabilities.raw()) : "{}";
   return info;
+}
+
+namespace {
+
+ServerAnswer made_answer(std::string text, bool good) {
+  ServerAnswer answer = lost_answer("no answer could be made");
+  auto document = json::Document::parse(std::move(text));
+  if (!document) return answer;
+  answer.kind = good ? ServerAnswer::Kind::result : ServerAnswer::Kind::error;
+  answer.document = std::make_shared<const json::Document>(std::move(*document));
+  (good ? answer.result : answer.error) = answer.document->root();
+  answer.detail.clear();
+  return answer;
+}
+
+}  // namespace
+
+ServerAnswer local_result(std::string_view result_raw) { return made_answer(std::string(result_raw), true); }
+
+ServerAnswer local_error(int code, std::string_view message) {
+  return made_answer(fmt::format(R"({{"code":{},"message":{}}})", code, quote(message)), false);
 }
 
 std::string cancelled_params(std::string_view id, std::string_view reason) {
@@ -95,7 +121,7 @@ std::string cancelled_params(std::string_view id, std::string_view reason) {
 std::string describe_failure(const ServerAnswer& answer) {
   if (answer.kind == ServerAnswer::Kind::error && answer.error) {
     const std::string number(answer.error.find("code") ? answer.error.find("code").raw() : "?");
-    return fmt::format("error {}: {}", number, visible(text_of(answer.error, "message", 500)));
+    return fmt::format("error {}: {}", number, visible(bounded_text(answer.error, "message", 500)));
   }
   return answer.detail.empty() ? "no reason is known" : answer.detail;
 }

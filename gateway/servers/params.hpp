@@ -10,6 +10,11 @@
 
 namespace sallyport::gateway::servers {
 
+inline constexpr std::size_t kMaxInstructions = 64U << 10;
+inline constexpr std::size_t kMaxServerName = 200;
+// A string member, cut to a length; empty if there is none.
+[[nodiscard]] std::string bounded_text(json::Value object, std::string_view name, std::size_t limit);
+
 // Of a permitted call: the permitted bytes, with `_meta` of the forwarded members and our own progress token.
 [[nodiscard]] std::string call_params(const PermittedCall& permit, std::string_view token);
 

@@ -20,7 +20,6 @@ constexpr std::chrono::seconds kCloseAfterFailure{10};
 std::string set_aside_reason(const ServerSettings& server) {
   if (server.disabled) return "it is disabled in the config";
   if (!server.problem.empty()) return server.problem;
-  if (server.era == "modern") return "its era is set to `modern`, and only legacy servers are spoken to";
   return {};
 }
 
@@ -39,19 +38,35 @@ Millis backoff(unsigned failures, const PoolOptions& options, Entropy& entropy) 
   return Millis(whole / 2 + (whole - whole / 2) * part / 65535);
 }
 
+mcp::Era era_of(std::string_view version) { return mcp::is_modern(version) ? mcp::Era::modern : mcp::Era::legacy; }
+
 }  // namespace
 
 Pool::Pool(std::shared_ptr<LinkContext> context, std::shared_ptr<PoolEvents> events,
            std::map<std::string, ServerSettings> servers)
     : context_(std::move(context)), events_(std::move(events)), servers_(std::move(servers)), gone_(context_->loop) {
-  for (const auto& [id, server] : servers_) published_[id] = status_of(server);
+  for (const auto& [id, server] : servers_) {
+    published_[id] = status_of(server);
+    const auto known = context_->options.known_versions.find(id);
+    if (known != context_->options.known_versions.end()) eras_[id] = era_of(known->second);
+  }
 }
 
 void Pool::run() { context_->tasks.spawn("servers", keep_house(shared_from_this())); }
 
+LinkKey Pool::owner_of(const SlotKey& key) {
+  const auto& [server, principal, session] = key;
+  const bool mute = session.starts_with('!');
+  return {server, principal, session.substr(mute ? 1 : 0), !mute};
+}
+
 Pool::SlotKey Pool::slot_key(const ServerSettings& server, const LinkKey& key) const {
-  if (server.shared) return {server.id, "", ""};
-  return {server.id, key.principal, server.isolate_session ? key.session : ""};
+  // What a legacy server may ask is told to it once, at its start; a modern one hears it with every request.
+  const Link::Speak era = era_for(server);
+  const bool mute = !key.askable && era != Link::Speak::modern && events_->client_capabilities(server.id) != "{}";
+  const std::string apart = mute ? "!" : "";
+  if (server.shared) return {server.id, "", apart};
+  return {server.id, key.principal, apart + (server.isolate_session ? key.session : "")};
 }
 
 asio::awaitable<Result<std::shared_ptr<ServerLink>>> Pool::link(LinkKey key, Deadline deadline) {
@@ -108,6 +123,35 @@ asio::awaitable<void> Pool::start_slot(Self self, SlotPtr slot) {
   slot->changed.notify();
 }
 
+Link::Speak Pool::era_for(const ServerSettings& server) const {
+  if (server.era == "legacy") return Link::Speak::legacy;
+  if (server.era == "modern") return Link::Speak::modern;
+  const auto known = eras_.find(server.id);
+  if (known == eras_.end()) return Link::Speak::probe;
+  return known->second == mcp::Era::modern ? Link::Speak::modern : Link::Speak::legacy;
+}
+
+// A link that was started; on an error it is on its way out.
+asio::awaitable<Status> Pool::bring_up(SlotPtr slot, std::shared_ptr<Link> link, Link::Speak how, Deadline deadline) {
+  const std::string server = std::get<0>(slot->key);
+  link->set_owner(owner_of(slot->key));
+  link->speak(how);
+  live_.insert(link);
+  slot->starting = link;
+  Status started = co_await link->start(deadline);
+  slot->starting = nullptr;
+  if (started && link->alive() && !closing_) {
+    spoken_[server] = link->info().protocol_version;
+    if (link->is_era_sure()) eras_[server] = era_of(spoken_[server]);
+    co_return started;
+  }
+  // What was known of it may be what was wrong.
+  eras_.erase(server);
+  if (started) started = fail(ErrorCode::unavailable, link->end_reason());
+  context_->tasks.spawn("end " + server, close_link(shared_from_this(), link, Deadline::after(kCloseAfterFailure)));
+  co_return started;
+}
+
 // Everything up to a link that is up in its slot.
 asio::awaitable<Status> Pool::start_link(SlotPtr slot) {
   const ServerSettings& server = servers_.at(std::get<0>(slot->key));
@@ -124,27 +168,35 @@ asio::awaitable<Status> Pool::start_link(SlotPtr slot) {
   }
   auto made = make_link(server, program);
   if (!made) co_return fail(down(server.id, made.error().message, made.error().code));
-  const std::shared_ptr<Link> link = std::move(*made);
-  LinkKey owner{server.id, std::get<1>(slot->key), std::get<2>(slot->key)};
-  link->set_owner(owner);
-  live_.insert(link);
-  slot->starting = link;
-  const Status started = co_await link->start(deadline);
+  std::shared_ptr<Link> link = std::move(*made);
+  Status started = co_await bring_up(slot, link, era_for(server), deadline);
+  if (!started && link->was_probed() && is_child && !closing_) {
+    // That one was asked in a way that it did not understand; this one is not.
+    log::info("server.started_anew", {{"server", server.id}, {"reason", started.error().message}});
+    made = make_link(server, program);
+    if (!made) co_return fail(down(server.id, made.error().message, made.error().code));
+    link = std::move(*made);
+    started = co_await bring_up(slot, link, Link::Speak::legacy, deadline);
+  }
+  if (!started) co_return fail(down(server.id, started.error().message, started.error().code));
   std::string identity;
-  if (started && is_child) {
+  if (is_child) {
     const auto home = context_->environment.find("HOME");
     const std::string folder = home == context_->environment.end() ? "" : home->second;
+    slot->starting = link;
     const trust::Identity found = co_await identifier_.command(context_->workers, server, program, folder);
+    slot->starting = nullptr;
     identity = trust::canonical(found);
+  } else {
+    identity = trust::canonical(static_cast<HttpLink&>(*link).identity());
   }
-  if (started && !is_child) identity = trust::canonical(static_cast<HttpLink&>(*link).identity());
-  slot->starting = nullptr;
-  if (!started || !link->alive() || closing_) {
-    const std::string reason = started ? link->end_reason() : started.error().message;
+  if (!link->alive() || closing_) {
+    const std::string reason = link->end_reason();
     context_->tasks.spawn("end " + server.id,
                           close_link(shared_from_this(), link, Deadline::after(kCloseAfterFailure)));
-    co_return fail(down(server.id, reason, started ? ErrorCode::unavailable : started.error().code));
+    co_return fail(down(server.id, reason));
   }
+  const LinkKey owner = owner_of(slot->key);
   identities_[server.id] = std::move(identity);
   slot->link = link;
   slot->up_since = Deadline::Clock::now();
@@ -249,6 +301,7 @@ void Pool::on_link_end(const SlotPtr& slot) {
   slot->link = nullptr;
   if (!link) return;
   const std::string& server = std::get<0>(slot->key);
+  if (link->is_era_lost()) eras_.erase(server);
   if (!link->ended_well()) {
     if (Deadline::Clock::now() - slot->up_since >= context_->options.healthy_after) slot->failures = 0;
     failed(*slot, down(server, link->end_reason()));
@@ -334,6 +387,11 @@ void Pool::publish(const std::string& server) {
 std::string Pool::identity(const std::string& server) const {
   const auto found = identities_.find(server);
   return found == identities_.end() ? std::string() : found->second;
+}
+
+std::string Pool::spoken(const std::string& server) const {
+  const auto found = spoken_.find(server);
+  return found == spoken_.end() ? std::string() : found->second;
 }
 
 asio::awaitable<void> Pool::shutdown(Deadline deadline) {

@@ -25,12 +25,13 @@ class Pool : public std::enable_shared_from_this<Pool> {
   [[nodiscard]] std::vector<ServerStatus> status() const;
   asio::awaitable<Result<std::shared_ptr<ServerLink>>> link(LinkKey key, Deadline deadline);
   [[nodiscard]] std::string identity(const std::string& server) const;
+  [[nodiscard]] std::string spoken(const std::string& server) const;
   [[nodiscard]] std::vector<std::pair<std::string, std::shared_ptr<ServerLink>>> open_links(
       const std::string& principal) const;
   asio::awaitable<void> shutdown(Deadline deadline);
 
  private:
-  // server, principal (empty: shared), session (empty: not isolated)
+  // server, principal (empty: shared), session (empty: not isolated; `!`: a legacy server that may ask nothing)
   using SlotKey = std::tuple<std::string, std::string, std::string>;
   struct Slot {
     Slot(const asio::any_io_executor& loop, SlotKey slot_key) : key(std::move(slot_key)), changed(loop) {}
@@ -53,8 +54,11 @@ class Pool : public std::enable_shared_from_this<Pool> {
   static asio::awaitable<void> keep_house(Self self);
   static asio::awaitable<void> set_level(std::shared_ptr<Link> link, std::string level);
 
+  [[nodiscard]] static LinkKey owner_of(const SlotKey& key);
   [[nodiscard]] SlotKey slot_key(const ServerSettings& server, const LinkKey& key) const;
   asio::awaitable<Status> start_link(SlotPtr slot);
+  asio::awaitable<Status> bring_up(SlotPtr slot, std::shared_ptr<Link> link, Link::Speak how, Deadline deadline);
+  [[nodiscard]] Link::Speak era_for(const ServerSettings& server) const;
   asio::awaitable<Status> make_room(const ServerSettings& server, std::string principal);
   [[nodiscard]] std::shared_ptr<Link> idle_victim(bool children) const;
   [[nodiscard]] std::size_t held_by(const std::string& principal, bool children) const;
@@ -72,6 +76,8 @@ class Pool : public std::enable_shared_from_this<Pool> {
   std::map<SlotKey, SlotPtr> slots_;
   std::set<std::shared_ptr<Link>> live_;  // started and not yet gone
   std::map<std::string, std::string> identities_;
+  std::map<std::string, std::string> spoken_;  // protocol versions
+  std::map<std::string, mcp::Era> eras_;       // proven, or told by the lock and not yet refuted
   std::map<std::string, ServerStatus> published_;
   Identifier identifier_;
   Signal gone_;  // a link left live_

@@ -15,6 +15,7 @@ class PoolHandle final : public Servers {
     return pool_->link(std::move(key), deadline);
   }
   [[nodiscard]] std::string identity(const std::string& server) const override { return pool_->identity(server); }
+  [[nodiscard]] std::string spoken(const std::string& server) const override { return pool_->spoken(server); }
   [[nodiscard]] std::vector<std::pair<std::string, std::shared_ptr<ServerLink>>> open_links(
       const std::string& principal) override {
     return pool_->open_links(principal);

@@ -39,8 +39,7 @@ asio::awaitable<Status> StdioLink::start(Deadline deadline) {
   context_->tasks.spawn(fmt::format("stderr {}", id()), drain_stderr(self));
   context_->tasks.spawn(fmt::format("exit {}", id()), watch_exit(self));
   context_->tasks.spawn(fmt::format("supervise {}", id()), supervise(self));
-  const ServerAnswer answer = co_await initialize(deadline);
-  Status accepted = accept_initialize(answer);
+  Status accepted = co_await shake_hands(deadline);
   if (!accepted) {
     Error error = std::move(accepted.error());
     error.message = with_stderr(std::move(error.message));
@@ -48,7 +47,7 @@ asio::awaitable<Status> StdioLink::start(Deadline deadline) {
     stop(error.message, false);
     co_return fail(std::move(error));
   }
-  send_note(mcp::notification("notifications/initialized", {}), false);
+  if (!is_modern()) send_note(mcp::notification("notifications/initialized", {}), false);
   co_return Status{};
 }
 

@@ -2,6 +2,7 @@
 
 #include "gateway/base/log.hpp"
 #include "gateway/mcp/jsonrpc.hpp"
+#include "gateway/servers/envelope.hpp"
 #include "gateway/servers/params.hpp"
 
 namespace sallyport::gateway::servers {
@@ -35,6 +36,8 @@ Status ToolPages::take(ServerAnswer answer) {
       log::warning("server.tool_is_no_object", {{"server", server_}, {"tool", tool.raw()}});
     }
   }
+  const Millis ttl = ttl_of(answer.result).value_or(Millis(0));
+  ttl_ = std::min(ttl_.value_or(ttl), ttl);
   bytes_ += answer.document->text().size();
   listing_.pages.push_back(std::move(answer.document));
   const json::Value next = answer.result.find("nextCursor");

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "gateway/ports/server_link.hpp"
+#include "schemas/core/time.hpp"
 
 namespace sallyport::gateway::servers {
 
@@ -18,6 +19,8 @@ class ToolPages {
   // An error of the server on the first page, or no answer, is an error of the whole; later pages likewise.
   Status take(ServerAnswer answer);
   [[nodiscard]] ToolListing finish();
+  // How long the server says that this stays fresh; the shortest of all pages, and nothing where one says nothing.
+  [[nodiscard]] Millis ttl() const { return ttl_.value_or(Millis(0)); }
 
  private:
   void cut(std::string_view reason);
@@ -29,6 +32,7 @@ class ToolPages {
   std::set<std::string, std::less<>> seen_;  // cursors, as raw tokens
   std::string cursor_;                       // raw token of the next page; empty: the first
   bool done_ = false;
+  std::optional<Millis> ttl_;
   ToolListing listing_;
 };
 

@@ -7,7 +7,10 @@ import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 const [, , scenario, url] = process.argv;
 const client = new Client({ name: 'conformance-client', version: '1.0.0' },
   { capabilities: { elicitation: { form: { applyDefaults: true } }, sampling: {}, roots: {} } });
-client.setRequestHandler(ElicitRequestSchema, () => ({ action: 'accept', content: {} }));
+const confirmed = ({ params }) => (params.requestedSchema?.properties?.confirmed ? { confirmed: true } : {});
+client.setRequestHandler(ElicitRequestSchema, (request) => ({ action: 'accept', content: confirmed(request) }));
+const context = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}');
+const call = (name, given = {}) => client.callTool({ name, arguments: given });
 await client.connect(new StreamableHTTPClientTransport(new URL(url)));
 const { tools } = await client.listTools();
 const calls = {
@@ -16,6 +19,28 @@ const calls = {
   'elicitation-sep1034-client-defaults': () => client.callTool({ name: 'test_client_elicitation_defaults', arguments: {} }),
   'sse-retry': () => client.callTool({ name: 'test_reconnection', arguments: {} }),
   'json-schema-2020-12-preservation': () => {},
+  // 2026-07-28: what the gateway in between sends is what is looked at.
+  'request-metadata': () => {},
+  'json-schema-ref-no-deref': () => {},
+  'sep-2322-client-request-state': async () => {
+    await Promise.all(['test_mrtr_echo_state', 'test_mrtr_unrelated', 'test_mrtr_no_state'].map(call));
+    return call('test_mrtr_no_result_type');
+  },
+  'http-standard-headers': async () => {
+    const { resources } = await client.listResources();
+    const { prompts } = await client.listPrompts();
+    if (resources[0]) await client.readResource({ uri: resources[0].uri });
+    if (prompts[0]) await client.getPrompt({ name: prompts[0].name });
+    return call(tools[0].name);
+  },
+  'http-custom-headers': async () => {
+    for (const { name, arguments: given } of context.toolCalls) await call(name, given);
+  },
+  'http-invalid-tool-headers': async () => {
+    for (const { name, inputSchema } of tools) {
+      await call(name, Object.fromEntries((inputSchema.required ?? []).map((member) => [member, 'x'])));
+    }
+  },
 };
 if (!calls[scenario]) throw new Error(`no such scenario: ${scenario}`);
 const result = await calls[scenario]();

@@ -2,6 +2,7 @@
 to it. The suite appends its server's URL.
     through.py sallyport=PATH SCENARIO URL
 """
+import os
 import pathlib
 import subprocess
 import sys
@@ -19,7 +20,8 @@ def main():
     try:
         gateway = case.gateway(**files(url)).start()
         mount = "http://%s/servers/suite/mcp" % gateway.address
-        done = subprocess.run([NODE, HERE / "client.mjs", scenario, mount], env=environment(), check=False, timeout=100)
+        told = {name: os.environ[name] for name in ("MCP_CONFORMANCE_CONTEXT",) if name in os.environ}
+        done = subprocess.run([NODE, HERE / "client.mjs", scenario, mount], env=environment(**told), check=False, timeout=100)
         return done.returncode
     finally:
         case.doCleanups()

@@ -40,13 +40,13 @@ HttpServersTest::~HttpServersTest() {
   std::filesystem::remove_all(folder_);
 }
 
-void HttpServersTest::serve(std::vector<std::string> flags) {
+void HttpServersTest::serve(std::vector<std::string> flags, const std::string& script) {
   servers::ChildSpec spec;
   spec.environment = servers::child_environment(servers::allowed_environment(), {});
   const auto program = servers::resolve_command("python3", spec.environment, {});
   ASSERT_TRUE(program.has_value());
   spec.program = *program;
-  spec.arguments = {"python3", SALLYPORT_SOURCE_DIR "/tests/fixtures/servers/http_server.py"};
+  spec.arguments = {"python3", SALLYPORT_SOURCE_DIR "/tests/fixtures/servers/" + script};
   const bool tls = std::ranges::any_of(flags, [](const std::string& f) { return f.starts_with("--certificate"); });
   spec.arguments.insert(spec.arguments.end(), flags.begin(), flags.end());
   auto child = servers::ChildProcess::spawn(io_.get_executor(), spec);
@@ -62,6 +62,7 @@ ServerSettings HttpServersTest::http() const {
   server.id = "s";
   server.transport = ServerSettings::Transport::http;
   server.url = url_;
+  server.era = "legacy";
   server.start_timeout = Millis(20'000);
   return server;
 }

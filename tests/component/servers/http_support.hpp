@@ -15,7 +15,8 @@ class HttpServersTest : public ServersTest {
   ~HttpServersTest() override;
 
   // Starts a server; its URL is url_.
-  void serve(std::vector<std::string> flags = {});
+  void serve(std::vector<std::string> flags = {}, const std::string& script = "http_server.py");
+  // The era is legacy, unless a test is about eras.
   [[nodiscard]] ServerSettings http() const;
   // Every request the server was given, as JSON.
   [[nodiscard]] std::string log();

@@ -135,15 +135,12 @@ TEST_F(ServerPoolTest, OneBadServerDoesNotTakeTheRest) {
   servers["missing"] = fixture();
   servers["missing"].command = "no-such-command-anywhere";
   servers["crash"] = fixture({"--exit=1"});
-  servers["modern"] = fixture();
-  servers["modern"].era = "modern";
   make_pool(std::move(servers));
   EXPECT_TRUE(try_link("good").has_value());
   EXPECT_NE(try_link("off").error().message.find("disabled"), std::string::npos);
   EXPECT_NE(try_link("unset").error().message.find("`TOKEN`"), std::string::npos);
   EXPECT_NE(try_link("missing").error().message.find("no-such-command-anywhere"), std::string::npos);
   EXPECT_FALSE(try_link("crash").has_value());
-  EXPECT_NE(try_link("modern").error().message.find("modern"), std::string::npos);
   EXPECT_EQ(try_link("nobody").error().code, ErrorCode::not_found);
   std::map<std::string, ServerState> states;
   for (const ServerStatus& status : pool_->status()) states[status.id] = status.state;

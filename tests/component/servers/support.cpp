@@ -62,6 +62,7 @@ ServerSettings ServersTest::fixture(std::vector<std::string> flags) {
   server.args = {"-u", SALLYPORT_SOURCE_DIR "/tests/fixtures/servers/stdio_server.py"};
   server.args.insert(server.args.end(), flags.begin(), flags.end());
   server.start_timeout = Millis(20'000);
+  server.era = "legacy";
   return server;
 }
 

@@ -89,6 +89,7 @@ class ServersTest : public testing::Test {
   void spin(const std::function<bool()>& done);
 
   [[nodiscard]] static CallControl within(Millis wait = Millis(20'000));
+  // The era is legacy, unless a test is about eras.
   [[nodiscard]] static ServerSettings fixture(std::vector<std::string> flags = {});
   void make_pool(std::map<std::string, ServerSettings> servers);
   void make_pool(ServerSettings server);

@@ -28,7 +28,12 @@ asio::awaitable<Answer> Calls::tools_call(Inbound inbound) {
     Answer own = co_await own_call(std::move(inbound), std::move(*request));
     co_return own;
   }
-  Answer answer = co_await run(std::move(inbound), std::move(*request));
+  Answer answer;
+  if (inbound.given) {
+    answer = co_await continue_call(std::move(inbound), std::move(*request));
+  } else {
+    answer = co_await run(std::move(inbound), std::move(*request));
+  }
   co_return answer;
 }
 
@@ -38,7 +43,12 @@ asio::awaitable<Answer> Calls::other_call(Inbound inbound, Method method, Target
   auto request = read_other(inbound, method, answer);
   if (!request) co_return answer;
   request->target = std::move(target);
-  answer = co_await run(std::move(inbound), std::move(*request));
+  if (inbound.given) {
+    answer = co_await continue_call(std::move(inbound), std::move(*request));
+  } else {
+    answer = co_await run(std::move(inbound), std::move(*request));
+  }
+  if (answer.input) co_return answer;
   co_return as_error(std::move(answer));
 }
 
@@ -211,6 +221,11 @@ bool Calls::is_kept(const OperationRow& row) { return !row.is_read || !row.appro
 
 Answer Calls::answer_of(const FlightPtr& flight) {
   Answer answer;
+  if (flight->input) {
+    answer.input = flight->input;
+    return answer;
+  }
+  answer.ttl_ms = flight->ttl_ms;
   if (flight->error) {
     answer.error = flight->error;
   } else if (flight->result) {

@@ -75,6 +75,10 @@ asio::awaitable<ServerAnswer> Calls::send(FlightPtr flight, std::shared_ptr<Serv
   Call& call = flight->call;
   for (;;) {
     ServerAnswer answer = co_await dispatch(flight, link, std::move(permit));
+    if (wants_input(call, answer)) {
+      health_[call.row.server].succeeded();
+      co_return answer;
+    }
     const Finding finding = judge_answer(call, answer);
     note_health(call, answer, finding.proof);
     if (!goes_again(*flight, finding.proof)) co_return answer;

@@ -85,8 +85,22 @@ struct Judgement {
   [[nodiscard]] bool refused() const { return !refusals.empty(); }
 };
 
+// A further leg of a call (ports/input.hpp): what the server wanted to know first, and its state. The answers are
+// arguments: judged, and said in the leg's receipt.
+struct InputLeg {
+  int leg = 1;                                     // the first has no answers
+  std::string state;                               // raw: the server's requestState; empty: none
+  std::shared_ptr<const json::Document> document;  // owns answers
+  json::Value answers;                             // an object by the server's keys; absent: none
+  // The arguments with the answers as a further member, `inputResponses`: what rules and receipts take for the
+  // arguments.
+  std::shared_ptr<const json::Document> judged;
+};
+
 struct Call {
   Request request;
+  InputLeg input;
+  std::optional<Refusal> no_input;  // why the server's question stays unanswered, so that no further leg is sent
   Judgement judged;
   OperationRow row;
   int passes = 0;
@@ -101,6 +115,12 @@ struct Call {
   bool resend = false;  // the client sent the key of an unknown operation again, and the server knows it by that key
   std::string cause;    // of the gateway's own reads: the operation they serve
 };
+
+// What rules judge and receipts commit to: the arguments, of a further leg with the answers.
+[[nodiscard]] json::Value judged_arguments(const Call& call);
+// A leg with those answers; an error: they and the arguments cannot be told apart.
+[[nodiscard]] Result<InputLeg> make_leg(json::Value arguments, int leg, std::string state,
+                                        std::shared_ptr<const json::Document> document, json::Value answers);
 
 // Pointers (`*`: every element or member) of the arguments that no record may show: the policy's `redact`, what the
 // schema marks `writeOnly`, what looks like a secret. The call itself goes on untouched.

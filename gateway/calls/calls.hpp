@@ -243,6 +243,7 @@ class Calls final : private Context {
   asio::awaitable<Result<PermittedCall>> record(FlightPtr flight);
   asio::awaitable<Status> record_read(Call& call, const OperationRow& row, UnixMillis now);
   asio::awaitable<Result<PermittedCall>> record_attempt(FlightPtr flight, ServerAnswer answer, Finding finding);
+  asio::awaitable<Result<PermittedCall>> record_leg(FlightPtr flight);
   asio::awaitable<Result<PermittedCall>> record_resend(FlightPtr flight);
   Result<PermittedCall> record_own_read(Call& call);
   asio::awaitable<Result<std::optional<std::uint64_t>>> revision_before(Call& call);
@@ -259,7 +260,24 @@ class Calls final : private Context {
                   const std::optional<std::string>& withheld, const std::string& warning, CallMeta& meta);
   void remember(const OperationRow& row);
 
+  // input.cpp: what a modern server wants to know before it goes on
+  struct Leg {
+    std::shared_ptr<ServerLink> link;
+    PermittedCall permit;
+  };
+  asio::awaitable<void> run_legs(FlightPtr flight, std::shared_ptr<ServerLink> link, PermittedCall permit);
+  asio::awaitable<bool> get_input(FlightPtr flight, ServerAnswer answer);
+  asio::awaitable<bool> ask_client(FlightPtr flight, ServerAnswer answer);
+  void park(const FlightPtr& flight, const ServerAnswer& answer);
+  asio::awaitable<std::optional<Leg>> next_leg(FlightPtr flight);
+  asio::awaitable<void> conclude_unasked(FlightPtr flight);
+  asio::awaitable<Answer> continue_call(Inbound inbound, Request request);
+  asio::awaitable<void> drive_leg(FlightPtr flight);
+  void close_parked(bool all);
+
   // questions.cpp: what a server asks of the client while its call is open
+  [[nodiscard]] std::string refuse_question(const Call& call, const ServerQuestion& question) const;  // empty: it may
+  [[nodiscard]] static std::shared_ptr<const json::Document> label_question(const ServerQuestion& question);
   asio::awaitable<ClientReply> pass_question(FlightPtr flight, ServerQuestion question);
 
   // fold.cpp: equal refusals share a receipt
@@ -330,6 +348,11 @@ class Calls final : private Context {
   bool recording_lost_ = false;  // an outcome could not be stored: no further call is taken (promise 7)
 
   std::unordered_map<std::string, FlightPtr> flights_;  // by operation
+  struct Parked {
+    FlightPtr flight;
+    Deadline until;
+  };
+  std::unordered_map<std::string, Parked> parked_;  // by operation: the client was asked, and comes back or does not
   struct Known {
     std::string operation;
     UnixMillis at = 0;

@@ -1,11 +1,15 @@
 // Steps 12 and 13: what the answer proves, the receipt that says so, and the words for the client.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "gateway/base/log.hpp"
 #include "gateway/calls/budgets.hpp"
 #include "gateway/calls/calls.hpp"
 #include "gateway/calls/findings.hpp"
 #include "gateway/calls/operation_table.hpp"
+#include "gateway/mcp/modern.hpp"
 #include "policy/rules/policy.hpp"
 #include "schemas/core/encoding.hpp"
 #include "trust/receipts/commitment.hpp"
@@ -89,6 +93,31 @@ Status store_ending(Tx& tx, const OperationRow& row, Deed deed, const std::strin
 std::string kept_answer(const Flight& flight) {
   if (flight.result) return "R" + *flight.result;
   return flight.error ? "E" + kept_error(*flight.error) : std::string();
+}
+
+// The result in the form that all eras share: without what only the modern one has at its top, and, for a legacy
+// client, without structured content that is no object (mcp.md 2.2).
+std::shared_ptr<const json::Document> in_common_form(const Call& call, json::Value result) {
+  std::string text = mcp::without_era_members(result);
+  const std::size_t bytes = text.size();
+  auto document = json::Document::parse(std::move(text), {.bytes = bytes, .depth = 10'000});
+  const json::Value content = document ? document->root().find("structuredContent") : json::Value();
+  if (content && !content.is_object() && call.request.client->era == mcp::Era::legacy) {
+    constexpr std::array<std::string_view, 1> kContent{"structuredContent"};
+    document =
+        json::Document::parse(mcp::without_members(document->root(), kContent), {.bytes = bytes, .depth = 10'000});
+  }
+  return document ? std::make_shared<const json::Document>(std::move(*document)) : nullptr;
+}
+
+// An error of a modern server as this client may hear it: what speaks of our own leg is none of its errors.
+int code_for_client(const Call& call, const ServerAnswer& answer, std::int64_t code) {
+  if (!answer.modern) return static_cast<int>(code);
+  if (code <= mcp::code::kHeaderMismatch && code >= -32'099) return mcp::code::kInternalError;
+  const bool legacy = call.request.client->era == mcp::Era::legacy;
+  if (legacy && code == mcp::code::kInvalidParams && call.request.method == Method::resources_read)
+    return mcp::code::kResourceNotFound;
+  return static_cast<int>(code);
 }
 
 }  // namespace
@@ -210,6 +239,14 @@ void Calls::set_answer(const FlightPtr& flight, const ServerAnswer& answer, trus
                 fmt::format("The result of `{}` is withheld: {}.", call.row.tool, *withheld), {});
     return;
   }
+  if (call.no_input) {
+    meta.was_read = call.row.is_read;
+    refuse_with(call.row.is_read ? ReasonCode::server_unavailable : ReasonCode::outcome_unknown,
+                call.no_input->sentence, {});
+    if (meta.code != call.no_input->code)
+      meta.reasons.push_back({call.no_input->code, call.no_input->sentence, {}, {}, false});
+    return;
+  }
   if (answer.kind == ServerAnswer::Kind::result) {
     if (meta.outcome == Outcome::unknown) {
       meta.code = ReasonCode::outcome_unknown;
@@ -221,12 +258,16 @@ void Calls::set_answer(const FlightPtr& flight, const ServerAnswer& answer, trus
                               false});
     }
     if (!note.empty()) meta.reasons.push_back({ReasonCode::result_withheld, note, {}, {}, false});
-    flight->result = marked_result(answer.result, meta);
+    const auto common = answer.modern ? in_common_form(call, answer.result) : nullptr;
+    flight->result = marked_result(common ? common->root() : answer.result, meta);
+    if (const json::Value ttl = answer.modern ? answer.result.find("ttlMs") : json::Value();
+        ttl.is_number() && ttl.real() >= 0)
+      flight->ttl_ms = static_cast<std::uint64_t>(std::min(ttl.real(), 86'400'000.0));
     return;
   }
   if (answer.kind == ServerAnswer::Kind::error && meta.outcome != Outcome::unknown) {
     mcp::RpcError error;
-    error.code = static_cast<int>(error_code(answer).value_or(mcp::code::kInternalError));
+    error.code = code_for_client(call, answer, error_code(answer).value_or(mcp::code::kInternalError));
     const json::Value message = answer.error.find("message");
     error.message =
         message && message.is_string() ? message.string() : std::string("the server answered with an error");

@@ -128,9 +128,7 @@ asio::awaitable<void> Calls::work(FlightPtr flight) {
       co_await conclude_refused(flight);
       co_return;
     }
-    ServerAnswer answer = co_await send(flight, link, std::move(*permit));
-    co_await conclude(flight, std::move(answer));
-    co_await tell_reconciled(flight);
+    co_await run_legs(flight, link, std::move(*permit));
     co_return;
   }
   refuse(call.judged, ReasonCode::limit_reached,
@@ -141,8 +139,8 @@ asio::awaitable<void> Calls::work(FlightPtr flight) {
 // After a fault of ours: what is known of the operation, without the store.
 void Calls::give_up(const FlightPtr& flight) {
   OperationRow& row = flight->call.row;
-  const bool recorded =
-      row.state == OperationState::intent || row.state == OperationState::sent || is_unknown(row.state);
+  const bool recorded = row.state == OperationState::intent || row.state == OperationState::sent ||
+                        row.state == OperationState::awaiting_input || is_unknown(row.state);
   if (!recorded || row.is_read) {
     flight->error = mcp::RpcError{mcp::code::kInternalError, "the gateway failed; its log says why", {}};
     return;

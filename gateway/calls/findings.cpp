@@ -57,8 +57,23 @@ trust::ErrorMeaning meaning_of(const trust::Contract* contract, const ServerAnsw
   return trust::meaning(contract->errors, answer.http_status, error_code(answer));
 }
 
+bool wants_input(const Call& call, const ServerAnswer& answer) {
+  const Method method = call.request.method;
+  const bool may = method == Method::tools_call || method == Method::resources_read || method == Method::prompts_get;
+  if (!may || !answer.modern || answer.kind != ServerAnswer::Kind::result) return false;
+  const json::Value requests = answer.result.find("inputRequests");
+  const json::Value state = answer.result.find("requestState");
+  if (!answer.result.find("resultType").equals(mcp::result_type::kInputRequired) || answer.result.ambiguity())
+    return false;
+  if ((requests && !requests.is_object()) || (state && !state.is_string())) return false;
+  return requests || state;
+}
+
 Finding judge_answer(const Call& call, const ServerAnswer& answer) {
   using enum ServerAnswer::Kind;
+  // It did answer, and wanted more than it got.
+  if (call.no_input)
+    return {Proof::answered, call.row.is_read ? "read" : "input-missing", trust::ResultStatus::unknown};
   if (!answer.sent && answer.kind != result && answer.kind != error)
     return {Proof::not_sent, "not-sent", trust::ResultStatus::refused};
   const bool shapeless = answer.kind == result && !is_result_of(call.request.method, answer.result);

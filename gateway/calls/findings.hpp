@@ -33,6 +33,9 @@ struct Finding {
   trust::ResultStatus status = trust::ResultStatus::unknown;
 };
 
+// The server wants to know something before it goes on (ports/input.hpp): neither an answer nor none.
+[[nodiscard]] bool wants_input(const Call& call, const ServerAnswer& answer);
+
 [[nodiscard]] Finding judge_answer(const Call& call, const ServerAnswer& answer);
 
 // What an answered error means by the contract; `unknown` without one.

@@ -33,11 +33,13 @@ struct Flight {
   Call call;
   Stage stage = Stage::deciding;
   std::vector<Waiter*> waiters;
-  Signal changed;                      // stage, answer or the list of waiters: for those who wait for the flight
-  Signal nudge;                        // the approval or the waiters changed: for the one who drives it
-  std::optional<std::string> result;   // the answer once done: raw result…
-  std::optional<mcp::RpcError> error;  // … or an error
-  bool dormant = false;                // waits in the store for an approval; nobody drives it
+  Signal changed;                            // stage, answer or the list of waiters: for those who wait for the flight
+  Signal nudge;                              // the approval or the waiters changed: for the one who drives it
+  std::optional<std::string> result;         // the answer once done: raw result…
+  std::optional<mcp::RpcError> error;        // … or an error
+  std::shared_ptr<const InputNeeded> input;  // … or what a modern client is asked first; nobody drives it meanwhile
+  std::optional<std::uint64_t> ttl_ms;       // how long a modern client may keep the result
+  bool dormant = false;                      // waits in the store for an approval; nobody drives it
   Cancel cancel;
   Deadline deadline;                 // absolute, from the moment it may run
   Refusal pending;                   // what a client is told whose hold ended: APPROVAL_PENDING

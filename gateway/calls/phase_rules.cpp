@@ -16,7 +16,7 @@ CallFacts facts_of(const Call& call) {
   facts.tool = judged.tool->ref.tool;
   facts.effect = judged.effect.effective;
   facts.pinned = judged.tool->state == ToolState::pinned;
-  facts.arguments = call.request.arguments;
+  facts.arguments = judged_arguments(call);
   if (judged.tool->contract) facts.paths = judged.tool->contract->paths;
   if (judged.tool->input) facts.input_schema = judged.tool->input->document().root();
   return facts;

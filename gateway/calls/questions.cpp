@@ -48,20 +48,30 @@ std::shared_ptr<const json::Document> labelled(const ServerQuestion& question) {
 
 }  // namespace
 
+std::string Calls::refuse_question(const Call& call, const ServerQuestion& question) const {
+  if (passes(*snapshots_.current(), question)) return {};
+  log::info("question.refused", {{"server", question.server},
+                                 {"method", question.method.substr(0, 64)},
+                                 {"operation", call.row.id},
+                                 {"reason", "not among its `passes`"}});
+  return "this client takes no such questions of this server";
+}
+
+std::shared_ptr<const json::Document> Calls::label_question(const ServerQuestion& question) {
+  return labelled(question);
+}
+
 asio::awaitable<ClientReply> Calls::pass_question(FlightPtr flight, ServerQuestion question) {
   const std::string method = question.method;
-  if (!passes(*snapshots_.current(), question)) {
-    log::info("question.refused",
-              {{"server", question.server}, {"method", method}, {"reason", "not among its `passes`"}});
-    co_return ClientReply::fail(mcp::code::kMethodNotFound, "this client takes no such questions of this server");
-  }
+  if (std::string refused = refuse_question(flight->call, question); !refused.empty())
+    co_return ClientReply::fail(mcp::code::kMethodNotFound, std::move(refused));
   const std::string session = flight->call.request.client->session;
   ClientChannel* channel = nullptr;
   for (const Waiter* waiter : flight->waiters) {
     if (channel == nullptr && waiter->session == session) channel = waiter->channel;
   }
   if (channel == nullptr) co_return ClientReply::fail(mcp::code::kInvalidRequest, "the client is gone");
-  question.document = labelled(question);
+  question.document = label_question(question);
   if (!question.document) co_return ClientReply::fail(mcp::code::kInvalidParams, "the question cannot be read");
   question.params = question.document->root();
   log::info("question.passed", {{"server", question.server}, {"method", method}, {"operation", flight->call.row.id}});

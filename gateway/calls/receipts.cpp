@@ -27,7 +27,7 @@ trust::DecisionRecord decision_of(const Judgement& judged) {
 }  // namespace
 
 std::vector<std::string> hidden_arguments(const Call& call) {
-  if (!call.secrets) call.secrets = trust::secret_pointers(call.request.arguments);
+  if (!call.secrets) call.secrets = trust::secret_pointers(judged_arguments(call));
   std::vector<std::string> hidden = *call.secrets;
   const Judgement& judged = call.judged;
   if (judged.snapshot)
@@ -87,7 +87,7 @@ trust::ReceiptBody Calls::body_of(const Call& call, trust::ReceiptKind kind) con
     if (judged.tool && judged.tool->contract) rules.record = judged.tool->contract->record_arguments;
     const std::vector<std::string> hidden = hidden_arguments(call);
     rules.redact = hidden;
-    body.arguments = trust::record_arguments(call.request.arguments, rules, store_.operation_key(call.row.id),
+    body.arguments = trust::record_arguments(judged_arguments(call), rules, store_.operation_key(call.row.id),
                                              [this](std::string_view text) { return store_.fingerprint(text); });
   }
   return body;

@@ -22,7 +22,7 @@ class Permit {
     permit.tool_ = {call.row.server, call.row.tool};
     permit.operation_ = call.row.id;
     permit.attempt_ = call.row.attempts;
-    permit.params_members_ = calls::forwarded_params(call.request, call.row.tool);
+    permit.params_members_ = calls::forwarded_params(call.request, call.row.tool) + input_members(call.input);
     permit.meta_members_ = calls::forwarded_meta(call.request, key_in_meta(call));
     permit.wants_progress_ = wants_progress;
     add_key(permit, call);
@@ -30,6 +30,12 @@ class Permit {
   }
 
  private:
+  static std::string input_members(const calls::InputLeg& input) {
+    std::string out;
+    if (input.answers) out.append(R"(,"inputResponses":)").append(input.answers.raw());
+    if (!input.state.empty()) out.append(R"(,"requestState":)").append(input.state);
+    return out;
+  }
   static std::string key_in_meta(const calls::Call& call) {
     const auto& contract = call.judged.tool->contract;
     const bool meta =
@@ -204,6 +210,41 @@ asio::awaitable<Result<PermittedCall>> Calls::record_attempt(FlightPtr flight, S
   row.receipt = receipt;
   call.row = std::move(row);
   co_return Permit::make(call, true);
+}
+
+// The next leg of a call whose server wanted to know something first: the answers are recorded like arguments, before
+// they are sent.
+asio::awaitable<Result<PermittedCall>> Calls::record_leg(FlightPtr flight) {
+  Call& call = flight->call;
+  if (!can_record()) co_return fail(ErrorCode::io, "the store is not healthy");
+  OperationRow row = call.row;
+  if (auto stepped = step(row, Event::record); !stepped) co_return fail(stepped.error());
+  const UnixMillis now = clock_.now();
+  row.attempts += 1;
+  row.updated = now;
+  row.basis = "intent";
+  const bool one_receipt = row.is_read && row.receipt.empty();
+  trust::ReceiptBody intent = body_of(call, trust::ReceiptKind::intent);
+  intent.attempt = static_cast<std::uint32_t>(row.attempts);
+  intent.supersedes = row.receipt;
+  intent.outcome = trust::OutcomeRecord{Outcome::unknown, "intent"};
+  std::string receipt = row.receipt;
+  auto committed = co_await store_.commit(row.is_read ? Durability::crash : Durability::power, [&](Tx& tx) -> Status {
+    if (auto reserved = reserve_attempt(tx, call.judged.budgets, row.id, now); !reserved) return reserved;
+    OperationRow stored = row;
+    if (!one_receipt) {
+      auto appended = tx.append(intent);
+      if (!appended) return fail(appended.error());
+      stored.receipt = receipt = appended->id;
+    }
+    return tx.put(stored);
+  });
+  if (!committed) co_return fail(committed.error());
+  row.receipt = receipt;
+  call.row = std::move(row);
+  const bool wants_progress =
+      std::ranges::any_of(flight->waiters, [](const Waiter* w) { return !w->progress_token.empty(); });
+  co_return Permit::make(call, wants_progress);
 }
 
 // The client's repeat of an unknown operation by the key that the server knows it by: one more attempt of the same

@@ -288,6 +288,7 @@ asio::awaitable<void> Calls::sweep() {
   }
   for (const std::string& id : due) co_await expire(id, time_for(id));
   co_await close_folds(now - kFoldFor);
+  close_parked(false);
   look_at_unknowns();
   end_quiet_runs(now);
 }
@@ -318,6 +319,7 @@ asio::awaitable<void> Calls::expire(std::string id, UnixMillis now) {
 
 asio::awaitable<void> Calls::shutdown(Deadline deadline) {
   closing_ = true;
+  close_parked(true);
   configuration_changed();
   co_await close_folds(clock_.now());
   bool ended = co_await tasks_.wait_empty(deadline);

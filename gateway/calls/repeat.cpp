@@ -150,6 +150,10 @@ asio::awaitable<Calls::Repeat> Calls::find_repeat(FlightPtr flight) {
 // An operation that is in nobody's hands: waiting in the store, or concluded. Neither: it cannot be taken up.
 asio::awaitable<Calls::Repeat> Calls::resume(OperationRow row, std::shared_ptr<const ClientContext> client) {
   Repeat repeat;
+  if (const auto parked = parked_.find(row.id); parked != parked_.end()) {
+    repeat.answer = answer_of(parked->second.flight);  // the same questions
+    co_return repeat;
+  }
   Result<std::string> params = fail(ErrorCode::not_found, "no arguments");
   std::optional<ApprovalRow> approval;
   std::optional<OperationRow> now;

@@ -141,6 +141,25 @@ std::optional<Request> read_other(const Inbound& inbound, Method method, Answer&
   return request;
 }
 
+json::Value judged_arguments(const Call& call) {
+  return call.input.judged ? call.input.judged->root() : call.request.arguments;
+}
+
+Result<InputLeg> make_leg(json::Value arguments, int leg, std::string state,
+                          std::shared_ptr<const json::Document> document, json::Value answers) {
+  InputLeg out{leg, std::move(state), std::move(document), answers, nullptr};
+  if (!answers) return out;
+  std::string members = "\"inputResponses\":" + std::string(answers.raw());
+  for (const json::Member member : arguments.members()) append(members, member.key.raw(), member.value.raw());
+  const std::size_t bytes = members.size() + 2;
+  auto judged = json::Document::parse("{" + members + "}", {.bytes = bytes, .depth = 10'000});
+  if (!judged) return fail(judged.error());
+  if (const auto mark = judged->root().ambiguity())
+    return fail(ErrorCode::invalid, "at `" + visible(mark->pointer) + "` they can be read in two ways");
+  out.judged = std::make_shared<const json::Document>(std::move(*judged));
+  return out;
+}
+
 std::string stored_params(const Request& request) {
   const std::string params(request.params.raw());
   if (request.method == Method::tools_call) return params;
@@ -160,6 +179,8 @@ std::string forwarded_params(const Request& request, std::string_view tool) {
   if (named) out = "\"name\":" + quote(tool);
   for (const json::Member member : request.params.members()) {
     if ((named && member.key.equals("name")) || member.key.equals("_meta") || member.key.equals("task")) continue;
+    // Answers go to a server only with the state that it gave for them, and judged (InputLeg).
+    if (member.key.equals("inputResponses") || member.key.equals("requestState")) continue;
     const bool prompt = request.method == Method::completion_complete && !request.name.empty();
     if (prompt && member.key.equals("ref")) {
       append(out, member.key.raw(), mcp::replace_value(member.value, "name", quote(tool)));

@@ -106,14 +106,17 @@ class ScriptedPool final : public Servers {
 
 class Channel final : public ClientChannel {
  public:
-  explicit Channel(Rig::PendingPtr pending) : pending_(std::move(pending)) {}
+  Channel(const Rig& rig, Rig::PendingPtr pending) : rig_(rig), pending_(std::move(pending)) {}
   void notify(std::string_view method, std::string_view params) override {
     pending_->notes.emplace_back(method, params);
   }
   [[nodiscard]] bool open() const override { return pending_->open; }
-  asio::awaitable<ClientReply> ask(ServerQuestion question) override { return put(pending_, std::move(question)); }
+  asio::awaitable<ClientReply> ask(ServerQuestion question) override {
+    return rig_.on_question ? at_once(rig_.on_question(question)) : put(pending_, std::move(question));
+  }
 
  private:
+  static asio::awaitable<ClientReply> at_once(ClientReply reply) { co_return reply; }
   static asio::awaitable<ClientReply> put(Rig::PendingPtr pending, ServerQuestion question) {
     const asio::any_io_executor loop = co_await asio::this_coro::executor;
     const auto reply = std::make_shared<OneShot<ClientReply>>(loop);
@@ -122,6 +125,7 @@ class Channel final : public ClientChannel {
     co_return answer.value_or(ClientReply::fail(0, "no answer in time"));
   }
 
+  const Rig& rig_;
   Rig::PendingPtr pending_;
 };
 
@@ -154,6 +158,7 @@ void Dispatched::result(const std::string& json) const {
   got.sent = true;
   got.document = parse(json);
   got.result = got.document->root();
+  got.modern = static_cast<bool>(got.result.find("resultType"));
   answer->set(std::move(got));
 }
 
@@ -274,7 +279,7 @@ std::shared_ptr<ClientContext> Rig::client(const std::string& id, std::vector<st
 }
 
 Rig::PendingPtr Rig::send(std::shared_ptr<ClientContext> client, const std::string& tool, const std::string& arguments,
-                          const std::string& meta) {
+                          const std::string& meta, std::shared_ptr<const InputGiven> given) {
   auto pending = std::make_shared<Pending>();
   Inbound inbound;
   inbound.client = std::move(client);
@@ -284,7 +289,9 @@ Rig::PendingPtr Rig::send(std::shared_ptr<ClientContext> client, const std::stri
   inbound.method = "tools/call";
   inbound.cancel = pending->cancel;
   inbound.received = clock.now();
-  asio::co_spawn(io, serve(*calls, std::move(inbound), pending, std::make_shared<Channel>(pending)), asio::detached);
+  inbound.given = std::move(given);
+  asio::co_spawn(io, serve(*calls, std::move(inbound), pending, std::make_shared<Channel>(*this, pending)),
+                 asio::detached);
   return pending;
 }
 

@@ -90,7 +90,7 @@ class Rig {
   };
   using PendingPtr = std::shared_ptr<Pending>;
   PendingPtr send(std::shared_ptr<ClientContext> client, const std::string& tool, const std::string& arguments,
-                  const std::string& meta = {});
+                  const std::string& meta = {}, std::shared_ptr<const InputGiven> given = nullptr);
   Answer call(std::shared_ptr<ClientContext> client, const std::string& tool, const std::string& arguments,
               const std::string& meta = {});
   static void deliver(const Answer& answer, bool in_full = true);
@@ -119,6 +119,8 @@ class Rig {
   asio::io_context io;
   TestClock clock;
   std::map<std::string, ScriptedServer> servers;
+  // What every client answers at once to what it is asked; empty: see Pending::asked.
+  std::function<ClientReply(const ServerQuestion&)> on_question;
   std::vector<Dispatched> open_calls;
   std::vector<Dispatched> all_calls;
   std::unique_ptr<SqliteStore> store;

@@ -50,6 +50,7 @@ class Condition {
 
  private:
   friend class ArgumentConditions;
+  [[nodiscard]] bool fits_no_choice(json::Value schema) const;  // of `enum` or `const`
   [[nodiscard]] static std::optional<Condition> compile_at(json::Value source, const CompileContext& context,
                                                            int depth);
   [[nodiscard]] static bool compile_keyword(Node& node, const json::Member& member, const CompileContext& context,

@@ -81,25 +81,42 @@ std::optional<std::string> impossible_operands(const Node& node, json::Value sch
                                    : "the pinned schema lets none of these values through";
 }
 
+// One end of a range.
+struct End {
+  std::optional<Decimal> value;
+  bool open = false;  // the value itself lies outside
+};
+
+// The end that leaves less: the higher of two lower ends, or the lower of two upper ones.
+End narrower(const std::optional<Decimal>& closed, const std::optional<Decimal>& open, bool lower) {
+  if (!open) return {closed, false};
+  if (!closed) return {open, true};
+  return (lower ? *open >= *closed : *open <= *closed) ? End{open, true} : End{closed, false};
+}
+
+bool apart(const End& low, const End& high) {
+  if (!low.value || !high.value) return false;
+  return *low.value > *high.value || (*low.value == *high.value && (low.open || high.open));
+}
+
+bool apart(const std::optional<std::uint64_t>& least, const std::optional<Decimal>& high) {
+  return least && high && Decimal(static_cast<std::int64_t>(*least)) > *high;
+}
+bool apart(const std::optional<Decimal>& low, const std::optional<std::uint64_t>& most) {
+  return low && most && Decimal(static_cast<std::int64_t>(*most)) < *low;
+}
+
 std::optional<std::string> impossible_range(const Node& node, json::Value schema) {
-  const auto low = number_of(schema, "minimum");
-  const auto high = number_of(schema, "maximum");
-  const auto above_low = number_of(schema, "exclusiveMinimum");
-  const auto below_high = number_of(schema, "exclusiveMaximum");
-  const bool too_high = (high && node.minimum && *node.minimum > *high) ||
-                        (high && node.exclusive_minimum && *node.exclusive_minimum >= *high) ||
-                        (below_high && node.minimum && *node.minimum >= *below_high);
-  const bool too_low = (low && node.maximum && *node.maximum < *low) ||
-                       (low && node.exclusive_maximum && *node.exclusive_maximum <= *low) ||
-                       (above_low && node.maximum && *node.maximum <= *above_low);
-  if (too_high || too_low) return "the pinned schema lets no number in this range through";
-  const auto longest = number_of(schema, "maxLength");
-  const auto shortest = number_of(schema, "minLength");
-  const auto number = [](std::uint64_t value) { return Decimal(static_cast<std::int64_t>(value)); };
-  if ((longest && node.min_length && number(*node.min_length) > *longest) ||
-      (shortest && node.max_length && number(*node.max_length) < *shortest)) {
+  const auto of = [&](std::string_view keyword) { return number_of(schema, keyword); };
+  const End low = narrower(node.minimum, node.exclusive_minimum, true);
+  const End high = narrower(node.maximum, node.exclusive_maximum, false);
+  if (apart(low, narrower(of("maximum"), of("exclusiveMaximum"), false)) ||
+      apart(narrower(of("minimum"), of("exclusiveMinimum"), true), high))
+    return "the pinned schema lets no number in this range through";
+  if (apart(node.min_length, of("maxLength")) || apart(of("minLength"), node.max_length))
     return "the pinned schema lets no string of this length through";
-  }
+  if (apart(node.min_items, of("maxItems")) || apart(of("minItems"), node.max_items))
+    return "the pinned schema lets no list of this length through";
   return std::nullopt;
 }
 
@@ -115,6 +132,14 @@ std::string kinds_text(unsigned kinds) {
 
 }  // namespace
 
+bool Condition::fits_no_choice(json::Value schema) const {
+  const auto values = choices(schema);
+  Work work;
+  return values && std::ranges::all_of(*values, [&](json::Value value) {
+           return judge(value, SchemaView(), work) == Truth::no && !work.exhausted();
+         });
+}
+
 std::optional<std::string> Condition::impossible(const SchemaView& schema) const {
   const Node& node = *node_;
   if (node.kinds == 0) return std::nullopt;
@@ -127,6 +152,9 @@ std::optional<std::string> Condition::impossible(const SchemaView& schema) const
     }
     auto words = node.operands.empty() ? impossible_range(node, declared) : impossible_operands(node, declared);
     if (words) return words;
+    if (node.operands.empty() && fits_no_choice(declared)) {
+      return "the pinned schema lets only certain values through, and none of them fulfils this";
+    }
   }
   if (node.items) {
     if (auto words = node.items->impossible(schema.items())) return "of its elements: " + *words;

@@ -27,14 +27,21 @@ bool same_match(const Match& a, const Match& b) {
          a.conditions_text == b.conditions_text;
 }
 
-// Whether every exception in `now` stood in `before` too.
+// Whether every exception in `now` lies within one in `before`.
 bool no_new(const std::vector<Match>& now, const std::vector<Match>& before) {
   return std::ranges::all_of(now, [&](const Match& match) {
-    return std::ranges::any_of(before, [&](const Match& old) { return same_match(match, old); });
+    return std::ranges::any_of(before, [&](const Match& old) { return covers(old, match); });
   });
 }
 
-bool same_exceptions(const std::vector<Match>& a, const std::vector<Match>& b) { return no_new(a, b) && no_new(b, a); }
+bool same_exceptions(const std::vector<Match>& a, const std::vector<Match>& b) {
+  const auto all_in = [](const std::vector<Match>& some, const std::vector<Match>& others) {
+    return std::ranges::all_of(some, [&](const Match& match) {
+      return std::ranges::any_of(others, [&](const Match& other) { return same_match(match, other); });
+    });
+  };
+  return all_in(a, b) && all_in(b, a);
+}
 
 bool same_evidence(const Rule& a, const Rule& b) {
   if (!a.evidence || !b.evidence) return a.evidence.has_value() == b.evidence.has_value();
@@ -71,9 +78,13 @@ std::string differences(const Rule& before, const Rule& after) {
   return out;
 }
 
-// Whether `after` speaks of at least all that `before` spoke of, at least as strictly.
+// Whether `after` decides no call more loosely than `before`: what tightens speaks of at least all that it spoke of, at
+// least as strictly; an allow of nothing more. A deny may take the place of whatever tightened less.
 bool only_stricter(const Rule& before, const Rule& after) {
-  if (before.kind != after.kind) return false;
+  if (before.kind == RuleKind::allow && after.kind == RuleKind::allow)
+    return covers(before.match, after.match) && no_new(before.unless, after.unless);
+  const bool becomes_deny = after.kind == RuleKind::deny && before.kind != RuleKind::allow;
+  if (before.kind != after.kind && !becomes_deny) return false;
   if (!covers(after.match, before.match) || !no_new(after.unless, before.unless)) return false;
   switch (after.kind) {
     case RuleKind::deny:
@@ -86,6 +97,20 @@ bool only_stricter(const Rule& before, const Rule& after) {
     default:
       return false;
   }
+}
+
+// Whether every call that had no room before has none now, by the same counters.
+bool only_tighter(const BudgetRule& before, const BudgetRule& after) {
+  const Budget& was = before.budget;
+  const Budget& is = after.budget;
+  const auto at_most = [](const auto& now, const auto& then) { return !then || (now && *now <= *then); };
+  const bool counts_all = !after.match || (before.match && covers(*after.match, *before.match));
+  const bool as_long = !is.window || (was.window && *is.window >= *was.window);
+  const bool same_sum = !was.sum || was.sum == is.sum;
+  const bool as_slow = !was.rate || (is.rate && is.rate->per == was.rate->per && is.rate->count <= was.rate->count &&
+                                     is.burst <= was.burst);
+  return was.per == is.per && counts_all && as_long && same_sum && as_slow && at_most(is.requests, was.requests) &&
+         at_most(is.attempts, was.attempts) && at_most(is.max, was.max) && at_most(is.deadline, was.deadline);
 }
 
 class Comparison {
@@ -117,26 +142,33 @@ class Comparison {
         : looser("The usual terms of approvals are others: fewer, other or more people may answer, or longer.");
   }
 
-  void added(const Rule& rule) {
-    const std::string words = named(rule) + " is new";
+  // Why a rule that was not there may loosen; nullopt: it only tightens.
+  [[nodiscard]] std::optional<std::string_view> opens(const Rule& rule) const {
     switch (rule.kind) {
       case RuleKind::deny:
       case RuleKind::require:
-        return stricter(words + ".");
+        return std::nullopt;
       case RuleKind::ask:
-        if (!rule.allow_if.empty()) return looser(words + ", and its `allowIf` lets calls pass unasked.");
+        if (!rule.allow_if.empty()) return ", and its `allowIf` lets calls pass unasked";
         // An ask takes the place of the default where nothing else matched.
         if (after_.default_verdict == Verdict::deny)
-          return looser(words + ": what it names may now be approved, where the default denied.");
-        if (!at_least_as_strict(rule.approval, after_.approval)) {
-          return looser(words + ": its people may answer, where the policy's own terms held.");
-        }
-        return stricter(words + ".");
+          return ": what it names may now be approved, where the default denied";
+        if (!at_least_as_strict(rule.approval, after_.approval))
+          return ": its people may answer, where the policy's own terms held";
+        return std::nullopt;
       case RuleKind::allow:
+        return "";
       case RuleKind::hook:
-        return looser(words + ".");
+        return ": it denies no less, but calls and their arguments are shown to its `url`";
     }
+    return "";
   }
+
+  void said(const std::string& words, const std::optional<std::string_view>& why) {
+    why ? looser(words + std::string(*why) + ".") : stricter(words + ".");
+  }
+
+  void added(const Rule& rule) { said(named(rule) + " is new", opens(rule)); }
 
   void removed(const Rule& rule) {
     rule.kind == RuleKind::allow ? stricter(named(rule) + " is gone.") : looser(named(rule) + " is gone.");
@@ -151,11 +183,18 @@ class Comparison {
   }
 
   void changed(const Rule& before, const Rule& after) {
-    if (before.kind != after.kind) return looser(named(before) + " has become " + named(after) + ".");
+    if (before.kind != after.kind) {
+      const std::string words = named(before) + " has become " + named(after);
+      // To take an allow away only tightens, so what counts is what came in its place.
+      if (before.kind == RuleKind::allow) return said(words, opens(after));
+      return only_stricter(before, after) ? stricter(words + ".") : looser(words + ".");
+    }
     const std::string what = differences(before, after);
     if (what.empty()) return stricter(named(after) + " has other words, and means the same.");
     if (only_stricter(before, after) && !takes_more(before, after)) {
-      stricter(named(after) + " speaks of more, or more strictly: " + what + ".");
+      const std::string_view how =
+          after.kind == RuleKind::allow ? " allows less: " : " speaks of more, or more strictly: ";
+      stricter(named(after) + std::string(how) + what + ".");
     } else {
       looser(named(after) + " is another than before: " + what + ".");
     }
@@ -186,7 +225,8 @@ class Comparison {
       if (now == nullptr) {
         looser("the budget `" + visible(rule.budget.id) + "` is gone.");
       } else if (now->text != rule.text) {
-        looser("the budget `" + visible(rule.budget.id) + "` is another than before.");
+        const std::string words = "the budget `" + visible(rule.budget.id) + "` is ";
+        only_tighter(rule, *now) ? stricter(words + "tighter than before.") : looser(words + "another than before.");
       }
     }
     for (const BudgetRule& rule : after_.budgets) {

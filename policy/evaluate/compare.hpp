@@ -1,5 +1,6 @@
 // compare: whether putting `after` in the place of `before` may loosen (design section 4, "A reload that may loosen"):
-// anything but added or widened deny, ask and require, removed allow, added budgets and redactions.
+// anything but added or widened deny, ask and require, what becomes a deny, removed or narrowed allow, added or tighter
+// budgets, added redactions.
 #pragma once
 
 #include <string>

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <exception>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "policy/evaluate/judge.hpp"
 #include "schemas/core/encoding.hpp"
@@ -55,23 +58,37 @@ void add_failed(Weighed& out, const Rule& rule) {
                                rule.id));
 }
 
-void conclude_evidence(MatchedRule& rule, const Weighed& weighed, std::span<const EvidenceFound> found, Decision& out) {
-  const auto wanted = std::ranges::find(weighed.evidence, rule.id, &EvidenceWanted::rule);
-  const auto have = std::ranges::find(found, rule.id, &EvidenceFound::rule);
-  if (have != found.end() && have->found) return;
+// What stands in a list, by its rule; the first of several.
+template <class T>
+using ByRule = std::unordered_map<std::string_view, const T*>;
+
+template <class List>
+auto by_rule(const List& list) {
+  ByRule<std::ranges::range_value_t<List>> out;
+  for (const auto& entry : list) out.emplace(entry.rule, &entry);
+  return out;
+}
+
+template <class T>
+const T* find(const ByRule<T>& entries, std::string_view rule) {
+  const auto found = entries.find(rule);
+  return found == entries.end() ? nullptr : found->second;
+}
+
+void conclude_evidence(MatchedRule& rule, const EvidenceWanted* wanted, const EvidenceFound* have, Decision& out) {
+  if (have != nullptr && have->found) return;
   rule.verdict = Verdict::deny;
   std::string message = rule.message;
-  if (message.empty() && wanted != weighed.evidence.end()) {
+  if (message.empty() && wanted != nullptr) {
     message = "First run `" + visible(wanted->tool) + "` of `" + visible(wanted->server) +
               "` with the result this call needs.";
   }
-  if (have != found.end() && !have->words.empty()) message += " (" + have->words + ")";
+  if (have != nullptr && !have->words.empty()) message += " (" + have->words + ")";
   out.reasons.push_back(reason(ReasonCode::evidence_required, std::move(message), rule.id));
 }
 
-void conclude_hook(MatchedRule& rule, std::span<const HookAnswer> answers, Decision& out) {
-  const auto answer = std::ranges::find(answers, rule.id, &HookAnswer::rule);
-  const auto decision = answer == answers.end() ? HookAnswer::Decision::failed : answer->decision;
+void conclude_hook(MatchedRule& rule, const HookAnswer* answer, Decision& out) {
+  const auto decision = answer == nullptr ? HookAnswer::Decision::failed : answer->decision;
   if (decision == HookAnswer::Decision::none) return;
   rule.verdict = decision == HookAnswer::Decision::ask ? Verdict::ask : Verdict::deny;
   if (decision == HookAnswer::Decision::deny) {
@@ -89,21 +106,23 @@ void conclude_hook(MatchedRule& rule, std::span<const HookAnswer> answers, Decis
 
 // Whether a rule of its own speaks of the call, so that the default does not. What only might (an ask that could not be
 // judged) and what may only tighten (a hook) does not count: it would turn a default denial into a question.
-bool speaks(const MatchedRule& rule, const Weighed& weighed) {
+bool speaks(const MatchedRule& rule, const std::unordered_set<std::string_view>& unsure) {
   if (rule.kind == RuleKind::allow) return true;
-  return rule.kind == RuleKind::ask && std::ranges::find(weighed.unsure, rule.id) == weighed.unsure.end();
+  return rule.kind == RuleKind::ask && !unsure.contains(rule.id);
 }
 
 void conclude_verdict(const Policy& policy, const Weighed& weighed, Decision& out) {
   const auto any = [&](auto test) { return std::ranges::any_of(out.rules, test); };
   if (any([](const MatchedRule& rule) { return rule.verdict == Verdict::deny; })) return;
+  std::set<ApprovalTerms> asked;
   const auto ask = [&](const ApprovalTerms& terms) {
-    if (std::ranges::find(out.asks, terms) == out.asks.end()) out.asks.push_back(terms);
+    if (asked.insert(terms).second) out.asks.push_back(terms);
   };
   for (const MatchedRule& rule : out.rules) {
     if (rule.verdict == Verdict::ask) ask(rule.approval.value_or(policy.approval));
   }
-  const bool spoken = any([&](const MatchedRule& rule) { return speaks(rule, weighed); });
+  const std::unordered_set<std::string_view> unsure(weighed.unsure.begin(), weighed.unsure.end());
+  const bool spoken = any([&](const MatchedRule& rule) { return speaks(rule, unsure); });
   if (!spoken && policy.default_verdict == Verdict::deny) {
     out.by_default = true;
     out.asks.clear();
@@ -146,9 +165,12 @@ Decision conclude(const Policy& policy, const Weighed& weighed, std::span<const 
   out.rules = weighed.rules;
   out.reasons = weighed.reasons;
   if (weighed.denied) return out;  // a Decision denies unless something else is said
+  const auto wanted = by_rule(weighed.evidence);
+  const auto found = by_rule(evidence);
+  const auto answers = by_rule(hooks);
   for (MatchedRule& rule : out.rules) {
-    if (rule.kind == RuleKind::require) conclude_evidence(rule, weighed, evidence, out);
-    if (rule.kind == RuleKind::hook) conclude_hook(rule, hooks, out);
+    if (rule.kind == RuleKind::require) conclude_evidence(rule, find(wanted, rule.id), find(found, rule.id), out);
+    if (rule.kind == RuleKind::hook) conclude_hook(rule, find(answers, rule.id), out);
   }
   conclude_verdict(policy, weighed, out);
   return out;

@@ -1,6 +1,8 @@
 // What config, trust and lock say of a match: names that do not exist, arguments that the pinned schema does not have,
 // conditions it makes impossible, matches that no tool can fulfil.
 #include <algorithm>
+#include <array>
+#include <unordered_map>
 
 #include "policy/rules/reader.hpp"
 #include "schemas/core/encoding.hpp"
@@ -98,10 +100,24 @@ void Reader::check_tool_names(const Match& match, json::Value source) {
 
 void Reader::check_principals(const Match& match, json::Value source) {
   if (match.principals) {
+    const json::Value list = source.find("principal");
     for (const std::string& id : match.principals->exact) {
+      if (id == "gateway") {
+        idle(place_of(list, id),
+             "what the gateway reads for itself is named by the trust file and no rule is asked: "
+             "this can never matter");
+      }
       if (vocabulary_.knows_principal(id)) continue;
-      unknown(place_of(source.find("principal"), id), "principal", id, names_of(vocabulary_.principals, &Principal::id),
+      unknown(place_of(list, id), "principal", id, names_of(vocabulary_.principals, &Principal::id),
               "add it to `clients` of the config, or take it out");
+    }
+    for (const std::string& prefix : match.principals->prefixes) {
+      if (vocabulary_.knows_principals_of(prefix)) continue;
+      const auto known = names_of(vocabulary_.principals, &Principal::id);
+      const auto near = nearest(prefix, known);
+      idle(place_of(list, prefix + "*"), "no client of the config begins with `" + visible(prefix) +
+                                             "`: this can never matter" +
+                                             (near ? "; did you mean `" + visible(*near) + "`?" : ""));
     }
   }
   for (const std::string& group : match.groups) {
@@ -127,31 +143,78 @@ std::vector<const VocabularyTool*> Reader::concerned(const Match& match, bool& a
   return out;
 }
 
+namespace {
+
 // In a closed place every argument that the schema demands must be named, or no valid call can match.
-void Reader::check_required(const Match& match, json::Value source, const VocabularyTool& tool) {
-  if (!match.arguments->closed() || !tool.input_schema) return;
+std::vector<std::string> required_but_unnamed(const Match& match, const VocabularyTool& tool) {
+  std::vector<std::string> out;
+  if (!match.arguments->closed() || !tool.input_schema) return out;
   const auto& entries = match.arguments->entries();
   for (const json::Value node : SchemaView(tool.input_schema).certain()) {
     const json::Value required = node.find("required");
     if (!required) continue;
     for (const json::Value name : required.elements()) {
       if (!name.is_string()) continue;
-      const std::string text = name.string();
-      if (std::ranges::any_of(entries, [&](const auto& entry) { return entry.name == text; })) continue;
-      faults_.error(source.find("arguments"), "`" + visible(tool.name) + "` always has `" + visible(text) +
-                                                  "`, which is not named here, and what is not named "
-                                                  "must not be there: this can never match; add `\"" +
-                                                  visible(text) + "\": {}` if any value will do");
+      std::string text = name.string();
+      if (!std::ranges::binary_search(entries, text, {}, &ArgumentConditions::Entry::name))
+        out.push_back(std::move(text));
     }
+  }
+  return out;
+}
+
+std::string always_has(const VocabularyTool& tool, const std::string& name) {
+  return "`" + visible(tool.name) + "` always has `" + visible(name) +
+         "`, which is not named here, and what is not named must not be there: this can never match; add `\"" +
+         visible(name) + "\": {}` if any value will do";
+}
+
+}  // namespace
+
+// `each`: the match is about every one of the tools; else one that can match is enough.
+void Reader::check_required(const Match& match, json::Value source, std::span<const VocabularyTool* const> tools,
+                            bool each) {
+  std::string first;
+  for (const VocabularyTool* tool : tools) {
+    const std::vector<std::string> missing = required_but_unnamed(match, *tool);
+    if (missing.empty() && !each) return;
+    for (const std::string& name : missing) {
+      if (each) faults_.error(source.find("arguments"), always_has(*tool, name));
+    }
+    if (first.empty() && !missing.empty()) first = always_has(*tool, missing.front());
+  }
+  if (!each && !first.empty()) idle(source.find("arguments"), "no tool that this names fits: " + first);
+}
+
+// A label of one's own that nothing has is a misspelled one; the usual ones may wait for their first tool.
+void Reader::check_labels(const Match& match, json::Value source, std::span<const VocabularyTool* const> tools) {
+  static constexpr std::array<std::string_view, 4> kUsual{"money", "credentials", "code", "private"};
+  std::vector<std::string> known(kUsual.begin(), kUsual.end());
+  for (const VocabularyTool* tool : tools) {
+    known.insert(known.end(), tool->effect.labels.begin(), tool->effect.labels.end());
+    for (const Effect& effect : tool->case_effects)
+      known.insert(known.end(), effect.labels.begin(), effect.labels.end());
+  }
+  for (const std::string& label : match.labels) {
+    if (std::ranges::find(known, label) != known.end()) continue;
+    const auto near = nearest(label, known);
+    idle(place_of(source.find("labels"), label),
+         "no accepted tool that this names has the label `" + visible(label) + "`: this can never matter" +
+             (near ? "; did you mean `" + visible(*near) + "`?" : "; labels are given in the trust file"));
   }
 }
 
 void Reader::check_arguments(const Match& match, json::Value source, std::span<const VocabularyTool* const> tools,
                              bool each) {
-  const json::Value list = source.find("arguments");
+  std::unordered_map<std::string, json::Value> written;
+  for (const json::Member member : source.find("arguments").members()) {
+    std::string name = member.name();
+    if (name.size() > 1 && name.ends_with('?')) name.pop_back();
+    written.emplace(std::move(name), member.value);
+  }
   for (const auto& entry : match.arguments->entries()) {
-    const json::Value written = list.find(entry.name);
-    const json::Value where = written ? written : list.find(entry.name + "?");
+    if (faults_.full()) return;
+    const json::Value where = written[entry.name];
     std::vector<std::string> known;
     std::string missing;
     std::string impossible;
@@ -190,8 +253,9 @@ void Reader::check_concerned(const Match& match, json::Value source, bool own_to
   bool all_known = true;
   std::vector<const VocabularyTool*> tools = concerned(match, all_known);
   if (tools.empty()) return;  // a name that does not exist was named, an unaccepted server was noted
-  std::erase_if(tools, [&](const VocabularyTool* tool) { return !effect_fits(match, *tool); });
   const bool only_tools = match.methods.size() == 1;
+  if (!match.labels.empty() && all_known && only_tools) check_labels(match, source, tools);
+  std::erase_if(tools, [&](const VocabularyTool* tool) { return !effect_fits(match, *tool); });
   if (tools.empty()) {
     if (all_known && only_tools)
       idle(source, "no accepted tool that this names has such an effect: this can never matter");
@@ -201,9 +265,7 @@ void Reader::check_concerned(const Match& match, json::Value source, bool own_to
   const bool each = match.tools && match.tools->prefixes.empty() && (own_tools || tools.size() == 1);
   if (match.arguments && only_tools) {
     check_arguments(match, source, tools, each);
-    if (each) {
-      for (const VocabularyTool* tool : tools) check_required(match, source, *tool);
-    }
+    if (each || all_known) check_required(match, source, tools, each);
   }
   const bool some_paths = std::ranges::any_of(tools, [](const VocabularyTool* tool) { return !tool->paths.empty(); });
   if (match.paths && !some_paths && all_known) {

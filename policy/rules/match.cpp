@@ -1,6 +1,7 @@
 #include "policy/rules/match.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "schemas/core/encoding.hpp"
 
@@ -118,9 +119,47 @@ Truth judge_paths(const Match& match, const CallFacts& facts, const SchemaView& 
   return out;
 }
 
-Truth judge_any(const Match& match, const CallFacts& facts, Work& work, Miss* miss) {
+// Whether a default may stand in this schema or in what it refers to.
+bool may_have_default(json::Value schema) {
+  static constexpr std::array<std::string_view, 5> kWhere{"default", "$ref", "allOf", "anyOf", "oneOf"};
+  return std::ranges::any_of(kWhere, [&](std::string_view keyword) { return static_cast<bool>(schema.find(keyword)); });
+}
+
+constexpr std::uint64_t kOneView = 16;  // steps that looking up what a schema says of one place is worth
+
+// The defaults that the schema names for members which are not there, at any depth of what is there.
+void absent_defaults(json::Value value, const SchemaView& schema, Work& work, std::vector<json::Value>& out) {
+  if (!work.take()) return;
+  if (value && value.is_array()) {
+    const SchemaView items = schema.items();
+    for (const json::Value element : value.elements()) {
+      if (element.is_object() || element.is_array()) absent_defaults(element, items, work, out);
+    }
+  }
+  if (value && !value.is_object()) return;
+  for (const json::Value node : schema.nodes()) {
+    const json::Value properties = node.find("properties");
+    if (!properties) continue;
+    for (const json::Member declared : properties.members()) {
+      const std::string name = declared.name();
+      const json::Value there = value ? value.find(name) : json::Value();
+      const bool deeper = there && (there.is_object() || there.is_array());
+      if (there ? !deeper : !may_have_default(declared.value)) continue;
+      if (!work.spend(kOneView)) return;
+      const SchemaView member = schema.member(name);
+      if (deeper) {
+        absent_defaults(there, member, work, out);
+      } else {
+        for (const json::Value otherwise : member.defaults()) out.push_back(otherwise);
+      }
+    }
+  }
+}
+
+Truth judge_any(const Match& match, const CallFacts& facts, const SchemaView& schema, Work& work, Miss* miss) {
   Truth out = Truth::no;
   std::vector<json::Value> open;
+  absent_defaults(facts.arguments, schema, work, open);
   if (facts.arguments) open.push_back(facts.arguments);
   while (!open.empty() && out != Truth::yes) {
     const json::Value value = open.back();
@@ -208,7 +247,7 @@ Truth judge_conditions(const Match& match, const CallFacts& facts, const SchemaV
   }
   if (out != Truth::no && match.any_argument) {
     Miss here;
-    const Truth truth = judge_any(match, facts, work, miss != nullptr ? &here : nullptr);
+    const Truth truth = judge_any(match, facts, schema, work, miss != nullptr ? &here : nullptr);
     take(truth, std::move(here));
   }
   return out;

@@ -9,7 +9,7 @@
 namespace sallyport::policy {
 namespace {
 
-constexpr std::size_t kMaxFaults = 500;  // of one file; what follows would only repeat them
+constexpr std::size_t kMaxFaults = 500;  // errors of one file; what follows would only repeat them
 constexpr std::size_t kMaxBudgets = 10'000;
 constexpr std::size_t kMaxTests = 100'000;
 
@@ -53,7 +53,7 @@ class Builder {
 };
 
 bool Builder::full(FaultList& faults, json::Value where) {
-  if (faults.all().size() < kMaxFaults) return false;
+  if (faults.errors() < kMaxFaults) return false;
   faults.error(where, "too many faults: the rest of this file was not looked at");
   return true;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "policy/conditions/places.hpp"
 #include "policy/rules/reader.hpp"
 #include "schemas/core/encoding.hpp"
 
@@ -21,6 +22,18 @@ bool http_url(std::string_view url) {
   return !authority.empty() && authority.find('@') == std::string_view::npos && std::ranges::all_of(url, [](char c) {
     return c > ' ' && static_cast<unsigned char>(c) < 0x7f && c != '#' && c != '\\';
   });
+}
+
+// In clear, arguments would be for everybody on the way to read, and the answer for everybody to give.
+bool in_clear(std::string_view url) {
+  if (!url.starts_with("http://")) return false;
+  const auto place = url_host(url);
+  if (!place) return true;
+  const std::string& host = place->host;
+  const bool address = host.find_first_not_of("0123456789.") == std::string::npos;
+  const bool loopback =
+      host == "localhost" || host.ends_with(".localhost") || host == "[::1]" || (address && host.starts_with("127."));
+  return !loopback;
 }
 
 bool may_answer(const Person& person, const ApprovalTerms& terms) {
@@ -148,7 +161,11 @@ void Reader::read_hook(Rule& rule, json::Value value) {
   Hook out;
   if (const auto written = text(url, "`url`")) {
     out.url = *written;
-    if (!http_url(out.url)) faults_.error(url, "`url` must be an http or https URL without user and fragment");
+    if (!http_url(out.url)) {
+      faults_.error(url, "`url` must be an http or https URL without user and fragment");
+    } else if (in_clear(out.url)) {
+      faults_.error(url, "plain http is for this machine only (`localhost`, `127.0.0.1`, `[::1]`): use https");
+    }
   }
   if (const auto written = duration(timeout, "`timeout`")) {
     out.timeout = *written;

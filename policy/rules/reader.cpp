@@ -32,6 +32,7 @@ json::Position Lines::at(json::Value value) {
 
 void Reader::unknown(json::Value where, std::string_view kind, std::string_view name,
                      std::span<const std::string> known, std::string_view otherwise) {
+  if (faults_.full()) return;
   const auto near = nearest(name, known);
   std::string message = "unknown " + std::string(kind) + " " + quoted(name);
   message += near ? ": did you mean " + quoted(*near) + "?" : ": " + std::string(otherwise);

@@ -79,7 +79,8 @@ class Reader {
   [[nodiscard]] std::vector<const VocabularyTool*> concerned(const Match& match, bool& all_known) const;
   void check_concerned(const Match& match, json::Value source, bool own_tools);
   void check_arguments(const Match& match, json::Value source, std::span<const VocabularyTool* const> tools, bool each);
-  void check_required(const Match& match, json::Value source, const VocabularyTool& tool);
+  void check_required(const Match& match, json::Value source, std::span<const VocabularyTool* const> tools, bool each);
+  void check_labels(const Match& match, json::Value source, std::span<const VocabularyTool* const> tools);
   void note_unaccepted(json::Value where, const std::string& server);
   void check_kind(Rule& rule, json::Value value, json::Value own);
   void read_evidence(Rule& rule, json::Value value);

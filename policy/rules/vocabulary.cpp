@@ -25,4 +25,11 @@ bool Vocabulary::knows_principal(std::string_view id) const {
          std::ranges::find(people, id, &Person::id) != people.end();
 }
 
+bool Vocabulary::knows_principals_of(std::string_view prefix) const {
+  const auto begins = [&](const auto& one) { return one.id.starts_with(prefix); };
+  const auto either = [&](std::string_view open) { return open.starts_with(prefix) || prefix.starts_with(open); };
+  return std::string_view("client:local").starts_with(prefix) || either("local:") || either("anonymous:") ||
+         std::ranges::any_of(principals, begins) || std::ranges::any_of(people, begins);
+}
+
 }  // namespace sallyport::policy

@@ -48,6 +48,8 @@ struct Vocabulary {
   [[nodiscard]] bool knows_group(std::string_view group) const;  // of clients
   // `gateway`, `client:local`, `local:…` and `anonymous:…` are known without being listed; people are principals too.
   [[nodiscard]] bool knows_principal(std::string_view id) const;
+  // Whether the id of somebody, listed or not, may begin so.
+  [[nodiscard]] bool knows_principals_of(std::string_view prefix) const;
 };
 
 }  // namespace sallyport::policy

@@ -34,6 +34,9 @@ std::string to_text(const Fault& fault) {
 }
 
 void FaultList::add(Fault::Level level, json::Value where, std::string message) {
+  const std::size_t before = counts_.at(static_cast<std::size_t>(level))++;
+  if (before > kMost) return;
+  if (before == kMost) message = "more of this kind are not listed";
   Fault fault{level, file_, {0, 0}, {}, std::move(message)};
   if (where) {
     fault.position = where.position();

@@ -1,6 +1,7 @@
 // What the rules say of a call. Made by policy/evaluate, carried by the gateway, written into receipts.
 #pragma once
 
+#include <compare>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,7 +24,7 @@ struct ApprovalTerms {
   bool revision = false;
   bool grants = false;
   bool session_user = false;
-  friend bool operator==(const ApprovalTerms&, const ApprovalTerms&) = default;
+  friend auto operator<=>(const ApprovalTerms&, const ApprovalTerms&) = default;
 };
 
 struct MatchedRule {

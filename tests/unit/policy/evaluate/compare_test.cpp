@@ -38,6 +38,26 @@ TEST_F(CompareTest, TighteningAppliesAtOnce) {
       {R"({"id":"q","ask":{"server":"files"},"approval":{"by":["owners","payments"]}})",
        R"({"id":"q","ask":{"server":"files"},"approval":{"by":["payments"],"quorum":2,"notOwner":true,"expires":"5m"}})"},
       {R"({"id":"d","deny":{"server":"files","paths":"/a"}})", R"({"id":"d","deny":{"server":"files"}})"},
+      // What becomes a deny, whatever it was.
+      {R"({"id":"q","ask":{"server":"files"},"allowIf":{"tool":"list"}})", R"({"id":"q","deny":{"server":"files"}})"},
+      {R"({"id":"h","hook":{"server":"files"},"url":"http://localhost/"})", R"({"id":"h","deny":{"server":"files"}})"},
+      {R"({"id":"f","require":{"server":"orders"},"evidence":{"tool":"check_config","result":{}}})",
+       R"({"id":"f","deny":{"server":["files","orders"]}})"},
+      // What was an allow and allows no more, or less.
+      {R"({"id":"a","allow":{"server":"files"}})", R"({"id":"a","deny":{"server":"files","tool":"list"}})"},
+      {R"({"id":"a","allow":{"server":"files"}})", R"({"id":"a","ask":{"server":"files"}})"},
+      {R"({"id":"a","allow":{"server":"files"}})",
+       R"({"id":"a","allow":{"server":"files","tool":["list","read_file"]}})"},
+      {R"({"id":"a","allow":{"server":"files"}})", R"({"id":"a","allow":{"server":"files"},"unless":{"tool":"list"}})"},
+      {R"({"id":"a","allow":{"server":"files"}})",
+       R"({"id":"a","allow":{"server":"files","paths":{"pathWithin":"/x"}}})"},
+      {R"({"id":"a","allow":{"server":"files"},"unless":{"tool":"list"}})",
+       R"({"id":"a","allow":{"server":"files"},"unless":{"tool":["list","read_file"]}})"},
+      // Exceptions of what tightens, and `allowIf`, that speak of less.
+      {R"({"id":"d","deny":{"server":"files"},"unless":{"tool":["list","read_file"]}})",
+       R"({"id":"d","deny":{"server":"files"},"unless":{"tool":"list"}})"},
+      {R"({"id":"q","ask":{"server":"files"},"allowIf":{"group":["agents","support"]}})",
+       R"({"id":"q","ask":{"server":"files"},"allowIf":{"group":"support"}})"},
   };
   for (const Change& each : cases) {
     const Loosening out = rules(each.before, each.after);
@@ -53,7 +73,7 @@ TEST_F(CompareTest, EverythingElseMayLoosen) {
   const std::vector<Change> cases{
       {R"({"id":"d","deny":{"server":"files"}})", ""},
       {R"({"id":"q","ask":{"server":"files"}})", ""},
-      {R"({"id":"h","hook":{"server":"files"},"url":"http://x/"})", ""},
+      {R"({"id":"h","hook":{"server":"files"},"url":"http://localhost/"})", ""},
       {"", R"({"id":"a","allow":{"server":"files"}})"},
       {"", R"({"id":"q","ask":{"server":"files"},"allowIf":{"tool":"list"}})"},
       {R"({"id":"a","allow":{"server":"files"}})", R"({"id":"a","allow":{"server":["files","orders"]}})"},
@@ -72,6 +92,14 @@ TEST_F(CompareTest, EverythingElseMayLoosen) {
        R"({"id":"q","ask":{"server":"files"},"allowIf":{"group":"agents"}})"},
       {R"({"id":"q","ask":{"server":"files"},"unless":{"tool":"list"},"allowIf":{"group":"agents"}})",
        R"({"id":"q","ask":{"server":"files"},"allowIf":{"group":"agents"}})"},
+      {R"({"id":"q","ask":{"server":"files"}})", R"({"id":"q","deny":{"server":"files","tool":"list"}})"},
+      {R"({"id":"q","ask":{"server":"files"}})", R"({"id":"q","deny":{"server":"files"},"unless":{"tool":"list"}})"},
+      {R"({"id":"a","allow":{"server":"files"}})", R"({"id":"a","ask":{"server":"files"},"allowIf":{"tool":"list"}})"},
+      {R"({"id":"a","allow":{"server":"files"}})", R"({"id":"a","hook":{"server":"files"},"url":"http://localhost/"})"},
+      {R"({"id":"a","allow":{"server":"files"},"unless":{"tool":["list","read_file"]}})",
+       R"({"id":"a","allow":{"server":"files"},"unless":{"tool":"list"}})"},
+      {R"({"id":"a","allow":{"server":"files","tool":"list"}})",
+       R"({"id":"a","allow":{"server":"files","tool":"read_file"}})"},
       {R"({"id":"f","require":{"server":"orders"},"evidence":{"tool":"check_config","result":{"a":true}}})",
        R"({"id":"f","require":{"server":"orders"},"evidence":{"tool":"check_config","result":{}}})"},
   };
@@ -100,6 +128,29 @@ TEST_F(CompareTest, EverythingElseMayLoosen) {
   EXPECT_TRUE(change(R"({"approval":{"quorum":2},"rules":[{"id":"q","ask":{"server":"files"}}]})",
                      R"({"rules":[{"id":"q","ask":{"server":"files"}}]})")
                   .may_loosen);
+}
+
+TEST_F(CompareTest, ABudgetIsTighterOnlyIfNothingOfItIsWider) {
+  const auto changed = [&](const std::string& before, const std::string& after) {
+    const auto text = [](const std::string& budget) { return R"({"budgets":[{"id":"b",)" + budget + "}]}"; };
+    return change(text(before), text(after)).may_loosen;
+  };
+  const std::string sum = R"("per":"principal","match":{"server":"orders","tool":"refund"},"sum":"/amount","max":)";
+  EXPECT_FALSE(changed(R"("per":"run","requests":9)", R"("per":"run","requests":5,"attempts":3)"));
+  EXPECT_FALSE(changed(R"("per":"run","requests":9,"window":"1h")", R"("per":"run","requests":9,"window":"2h")"));
+  EXPECT_FALSE(changed(R"("per":"run","requests":9,"window":"1h")", R"("per":"run","requests":9)"));
+  EXPECT_FALSE(changed(R"("per":"run","rate":"9/s","burst":3)", R"("per":"run","rate":"5/s")"));
+  EXPECT_FALSE(changed(R"("per":"run","deadline":"9m")", R"("per":"run","deadline":"5m")"));
+  EXPECT_FALSE(changed(sum + "500", sum + "50"));
+  EXPECT_FALSE(changed(R"("per":"run","requests":9,"match":{"server":"files","tool":"list"})",
+                       R"("per":"run","requests":9,"match":{"server":"files"})"));
+  EXPECT_TRUE(changed(R"("per":"run","requests":5)", R"("per":"run","requests":9)"));
+  EXPECT_TRUE(changed(R"("per":"run","requests":5)", R"("per":"principal","requests":5)")) << "other counters";
+  EXPECT_TRUE(changed(R"("per":"run","requests":5,"attempts":5)", R"("per":"run","requests":5)"));
+  EXPECT_TRUE(changed(R"("per":"run","requests":5)", R"("per":"run","requests":5,"window":"1d")"));
+  EXPECT_TRUE(changed(R"("per":"run","rate":"5/s")", R"("per":"run","rate":"5/s","burst":2)"));
+  EXPECT_TRUE(changed(R"("per":"run","requests":5)", R"("per":"run","requests":5,"match":{"server":"files"})"));
+  EXPECT_TRUE(changed(sum + "50", R"("per":"principal","match":{"server":"orders","tool":"refund"},"requests":1)"));
 }
 
 TEST_F(CompareTest, SeesAVariableThatMeansAnother) {

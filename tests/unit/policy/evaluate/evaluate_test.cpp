@@ -184,6 +184,18 @@ TEST_F(EvaluateTest, AnyArgumentLooksAtEveryScalarAtAnyDepth) {
   EXPECT_EQ(rules(deny, refund("{}")), V::ask);
 }
 
+TEST_F(EvaluateTest, AnyArgumentLooksAtWhatTheSchemaPutsInThePlaceOfWhatIsLeftOut) {
+  const std::string text =
+      R"({"rules":[{"id":"a","allow":{"server":"limits"}},{"id":"d","deny":{"anyArgument":["prod","eu"]}}]})";
+  const auto verdict = [&](const std::string& arguments) {
+    return shop_.verdict(text, {.server = "limits", .tool = "limited", .arguments = arguments});
+  };
+  EXPECT_EQ(verdict(R"({"env":"test"})"), Verdict::allow);
+  EXPECT_EQ(verdict("{}"), Verdict::deny) << "the server takes `prod`";
+  EXPECT_EQ(verdict(R"({"env":"test","to":{"env":"us"}})"), Verdict::allow);
+  EXPECT_EQ(verdict(R"({"env":"test","to":{}})"), Verdict::deny) << "and `eu` in it";
+}
+
 TEST_F(EvaluateTest, TighteningHoldsUnlessFalseAndLooseningOnlyIfTrue) {
   const std::string deny =
       R"({"id":"d","deny":{"server":"orders","tool":"refund","arguments":{"amount":{"minimum":100}}}})";

@@ -309,7 +309,24 @@ TEST_F(PropertyTest, WhatComparesAsTighteningNeverLoosensACall) {
     auto rules = some_rules();
     const std::string otherwise = random_.pick<std::string>({"ask", "deny"});
     const auto before = shop_.policy(policy_text(rules, otherwise));
-    switch (random_.below(4)) {
+    switch (random_.below(6)) {
+      case 4: {  // a deny in the place of another
+        std::string& old = random_.pick(rules);
+        const auto from = old.find(',') + 1;
+        const auto verb = old.substr(from, old.find(':', from) - from);
+        if (verb != "\"allow\"" && old.find("allowIf") == std::string::npos) old.replace(from, verb.size(), "\"deny\"");
+        break;
+      }
+      case 5: {  // one exception more or less
+        std::string& old = rules.front();
+        const auto from = old.find(R"(,"unless":)");
+        if (from == std::string::npos) {
+          old.insert(old.size() - 1, R"(,"unless":{"tool":"get_*"})");
+        } else if (old.find("allowIf") == std::string::npos) {
+          old.erase(from, old.size() - 1 - from);
+        }
+        break;
+      }
       case 0: {  // a wider one
         std::string& wider = rules.front();
         const auto from = wider.find(R"("tool":"refund",)");

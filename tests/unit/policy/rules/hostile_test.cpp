@@ -73,6 +73,55 @@ TEST_F(HostileTest, FaultsAreBoundedToo) {
   EXPECT_LT(all.size(), 1U << 20);
 }
 
+TEST_F(HostileTest, AnyNumberOfIdleRulesIsNoError) {
+  const std::string all = faults(many(5'000, "deny", R"({"principal":"agnet:#*"})"));
+  EXPECT_TRUE(loads_) << all.substr(0, 300);
+  EXPECT_NE(all.find("can never matter"), std::string::npos);
+  EXPECT_NE(all.find("more of this kind are not listed"), std::string::npos);
+}
+
+TEST_F(HostileTest, OneRuleOfNothingButFaultsCostsNoTimeSquared) {
+  std::string members, names, keywords;
+  for (int i = 0; i < 50'000; ++i) {
+    const std::string number = std::to_string(i);
+    members += ",\n\"m" + number + "\":1";
+    names += (i == 0 ? "\"n" : ",\n\"n") + number + "\":1";
+    keywords += (i == 0 ? "\"k" : ",\n\"k") + number + "\":1";
+  }
+  for (const std::string& rule :
+       {R"("deny":{"server":"files")" + members + "}", R"("deny":{"server":"files","arguments":{)" + names + "}}",
+        R"("deny":{"server":"files","arguments":{"path":{)" + keywords + "}}}",
+        R"("deny":{"server":"orders","arguments":{"to":{"members":{)" + names + "}}}}"}) {
+    const std::string all = faults(R"({"rules":[{"id":"d",)" + rule + "}]}");
+    EXPECT_FALSE(loads_);
+    EXPECT_LT(all.size(), 4U << 20);
+  }
+}
+
+TEST_F(HostileTest, ACallThatEveryRuleConcernsIsDecidedInTimeOfTheirNumber) {
+  for (const char* rule : {R"("ask":{"server":"export"},"approval":{"expires":"#ms"}})",
+                           R"("ask":{"server":"export","arguments":{"x":{"minimum":1}}},"approval":{"expires":"#ms"}})",
+                           R"("require":{"server":"export"},"evidence":{"tool":"check","result":{}}})",
+                           R"("hook":{"server":"export"},"url":"https://localhost/"})"}) {
+    std::string text = R"({"rules":[)";
+    for (int i = 1; i <= 20'000; ++i) {
+      std::string one = rule;
+      if (const auto at = one.find('#'); at != std::string::npos) one.replace(at, 1, std::to_string(i));
+      text += (i == 1 ? "" : ",") + (R"({"id":"r)" + std::to_string(i) + "\"," + one);
+    }
+    const auto policy = shop_.policy(text + "]}");
+    const CallFacts facts = shop_.facts({.server = "export", .tool = "t", .arguments = R"({"x":"y"})"});
+    const auto begin = std::chrono::steady_clock::now();
+    const Weighed weighed = weigh(*policy, facts);
+    std::vector<EvidenceFound> found;
+    for (const EvidenceWanted& wanted : weighed.evidence) found.push_back({wanted.rule, true, {}, {}});
+    std::vector<HookAnswer> answers;
+    for (const HookWanted& wanted : weighed.hooks) answers.push_back({wanted.rule, HookAnswer::Decision::ask, {}});
+    EXPECT_EQ(conclude(*policy, weighed, found, answers).verdict, Verdict::ask);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5)) << rule;
+  }
+}
+
 TEST_F(HostileTest, GroupsCannotHoldGroups) {
   EXPECT_NE(faults(R"({"groups":{"a":["b"],"b":["a"]},"rules":[]})").find("groups"), std::string::npos);
   EXPECT_FALSE(loads_);

@@ -123,8 +123,19 @@ TEST_F(ParseTest, NamesEveryFaultOfARule) {
       {R"({"id":"a","hook":{"server":"orders"}})", "needs the `url`"},
       {R"({"id":"a","hook":{"server":"orders"},"url":"ftp://x/"})", "http or https URL"},
       {R"({"id":"a","hook":{"server":"orders"},"url":"http://u:p@x/"})", "http or https URL"},
-      {R"({"id":"a","hook":{"server":"orders"},"url":"http://x/","timeout":"5m"})", "30s at most"},
-      {R"({"id":"a","deny":{"server":"orders"},"url":"http://x/"})", "belongs to a `hook`"},
+      {R"({"id":"a","hook":{"server":"orders"},"url":"http://opa.example:8181/v1"})", "use https"},
+      {R"({"id":"a","hook":{"server":"orders"},"url":"http://127.0.0.1.example/"})", "use https"},
+      {R"({"id":"a","hook":{"server":"orders"},"url":"http://0x7f.1/"})", "use https"},
+      {R"({"id":"a","deny":{"server":"orders","tool":"refund","arguments":{"currency":{"pattern":"GB.*"}}}})",
+       "lets only certain values through, and none of them"},
+      {R"({"id":"a","deny":{"server":"limits","tool":"limited","arguments":{"n":{"exclusiveMinimum":10}}}})",
+       "no number in this range"},
+      {R"({"id":"a","deny":{"server":"limits","tool":"limited","arguments":{"n":{"exclusiveMaximum":1}}}})",
+       "no number in this range"},
+      {R"({"id":"a","deny":{"server":"limits","tool":"limited","arguments":{"list":{"minItems":4}}}})",
+       "no list of this length"},
+      {R"({"id":"a","hook":{"server":"orders"},"url":"http://localhost/","timeout":"5m"})", "30s at most"},
+      {R"({"id":"a","deny":{"server":"orders"},"url":"http://localhost/"})", "belongs to a `hook`"},
       {R"({"id":"a","deny":{"server":"${nope}"}})", "unknown variable `nope`"},
       {R"(5)", "must be an object"},
   };
@@ -167,10 +178,18 @@ TEST_F(ParseTest, WarnsOfIdleRulesAndRefusesThemInCheck) {
        "rule `a` can never matter: the deny `d` covers"},
       {R"({"id":"d","deny":{"tool":"read_*"}},{"id":"a","ask":{"server":"files","tool":"read_file","group":"agents"}})",
        "the deny `d` covers"},
-      {R"({"id":"d","deny":{}},{"id":"a","hook":{"server":"files"},"url":"http://x/"})", "the deny `d` covers"},
+      {R"({"id":"d","deny":{}},{"id":"a","hook":{"server":"files"},"url":"http://localhost/"})", "the deny `d` covers"},
       {R"({"id":"d","deny":{"server":"files","effect":["file","record"]}},{"id":"a","allow":{"server":"files","effect":"file"}})",
        "the deny `d` covers"},
       {R"({"id":"a","deny":{"server":"files","tool":"zz*"}})", "no accepted tool begins with `zz`"},
+      {R"({"id":"a","deny":{"principal":"agnet:*"}})", "no client of the config begins with `agnet:`"},
+      {R"({"id":"a","deny":{"principal":["agent:ci","gateway"]}})", "no rule is asked"},
+      {R"({"id":"a","deny":{"server":"orders","labels":["money","mony"]}})", "did you mean `money`"},
+      {R"({"id":"a","deny":{"server":"orders","labels":"secret-sauce"}})", "labels are given in the trust file"},
+      {R"({"id":"a","allow":{"server":"orders","tool":"re*","arguments":{"order_id":{}}}})",
+       "no tool that this names fits: `refund` always has `amount`"},
+      {R"({"id":"a","allow":{"server":"orders","labels":"money","arguments":{"order_id":{}}}})",
+       "no tool that this names fits"},
       {R"({"id":"a","allow":{"server":"orders","effect":"external"}})", "has such an effect"},
       {R"({"id":"a","allow":{"server":"orders","paths":{"pathWithin":"/x"}}})", "has `paths` in its contract"},
       {R"({"id":"a","allow":{"server":"files","pinned":false}})", "only for pinned"},
@@ -184,6 +203,15 @@ TEST_F(ParseTest, WarnsOfIdleRulesAndRefusesThemInCheck) {
                                                                           << text_of(loaded.faults);
     EXPECT_NE(text_of(loaded.faults).find("warning:"), std::string::npos);
     EXPECT_FALSE(shop_.load(text, true).policy) << each.rule;
+  }
+}
+
+TEST_F(ParseTest, LeavesNamesAloneThatMayComeYet) {
+  for (const char* match : {R"({"principal":"anon*"})", R"({"principal":"anonymous:*"})",
+                            R"({"principal":"local:10*"})", R"({"principal":"client:*"})", R"({"principal":"user:*"})",
+                            R"({"labels":["money","credentials"]})", R"({"labels":"sauce"})", R"({"principal":"*"})"}) {
+    const LoadedPolicy loaded = shop_.load(R"({"rules":[{"id":"a","deny":)" + std::string(match) + "}]}", true);
+    EXPECT_TRUE(loaded.ok()) << match << text_of(loaded.faults);
   }
 }
 

@@ -24,6 +24,10 @@ class Random {
     return list[static_cast<std::size_t>(below(static_cast<int>(list.size())))];
   }
   template <class T>
+  T& pick(std::vector<T>& list) {
+    return list[static_cast<std::size_t>(below(static_cast<int>(list.size())))];
+  }
+  template <class T>
   void shuffle(std::vector<T>& list) {
     std::ranges::shuffle(list, engine_);
   }

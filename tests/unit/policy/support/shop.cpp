@@ -19,7 +19,7 @@ Shop::Shop() {
   const unsigned approver = static_cast<unsigned>(Role::approver);
   vocabulary.people = {Person{.id = "user:dana", .roles = approver, .groups = {"owners", "payments"}},
                        Person{.id = "user:kim", .roles = approver, .groups = {"payments"}}};
-  vocabulary.servers.resize(3);
+  vocabulary.servers.resize(4);
   VocabularyServer& files = vocabulary.servers[0];
   files.id = "files";
   files.accepted = true;
@@ -51,6 +51,13 @@ Shop::Shop() {
                "required":["order_id","amount"]})");
   add_tool(orders, "check_config", effect(EffectCategory::read), R"({"type":"object"})");
   vocabulary.servers[2].id = "export";
+  VocabularyServer& limits = vocabulary.servers[3];
+  limits.id = "limits";
+  limits.accepted = true;
+  add_tool(
+      limits, "limited", effect(EffectCategory::external),
+      R"({"type":"object","properties":{"n":{"type":"number","minimum":1,"maximum":10},"list":{"type":"array","maxItems":3},
+          "env":{"type":"string","default":"prod"},"to":{"type":"object","properties":{"env":{"type":"string","default":"eu"}}}}})");
 }
 
 void Shop::add_tool(VocabularyServer& server, std::string name, Effect effect, const std::string& schema,

@@ -1,4 +1,5 @@
-// A made-up config, trust and lock for the tests of policy/: two accepted servers, one that nobody has accepted.
+// A made-up config, trust and lock for the tests of policy/: three accepted servers, one that nobody has
+// accepted.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -98,36 +98,60 @@ void compare_lock(const trust::LockFile& before, const trust::LockFile& after, C
   }
 }
 
-void compare_client(const ClientSettings& was, const ClientSettings& is, Words& looser, Words& stricter) {
+// Groups whose members a rule holds back: who leaves one is held back by less.
+std::set<std::string> groups_held_back(const policy::Policy& policy) {
+  std::set<std::string> out;
+  const auto add = [&](const policy::Match& match) {
+    if (match.place == policy::Place::tightening) out.insert(match.groups.begin(), match.groups.end());
+  };
+  for (const policy::Rule& rule : policy.rules) {
+    add(rule.match);
+    for (const policy::Match& exception : rule.unless) add(exception);
+  }
+  for (const policy::BudgetRule& rule : policy.budgets) {
+    if (rule.match) add(*rule.match);
+  }
+  return out;
+}
+
+void compare_groups(const std::string& who, const std::set<std::string>& old, const std::set<std::string>& now,
+                    const std::set<std::string>& held_back, Words& looser, Words& stricter) {
+  if (old == now) return;
+  const bool fewer = std::ranges::includes(old, now) && std::ranges::all_of(old, [&](const std::string& group) {
+                       return now.contains(group) || !held_back.contains(group);
+                     });
+  fewer ? stricter.push_back(who + " is in fewer groups.") : looser.push_back(who + " is in other groups.");
+}
+
+void compare_client(const ClientSettings& was, const ClientSettings& is, const std::set<std::string>& held_back,
+                    Words& looser, Words& stricter) {
   const std::string who = fmt::format("client `{}`", visible(is.id));
   if (was.token_sha256 != is.token_sha256) looser.push_back(who + " has another token.");
-  // Rules of either kind may name a group.
-  if (set_of(was.groups) != set_of(is.groups)) looser.push_back(who + " is in other groups.");
+  compare_groups(who, set_of(was.groups), set_of(is.groups), held_back, looser, stricter);
   if (was.owner != is.owner) looser.push_back(who + " has another owner.");
   if (was.hold != is.hold) stricter.push_back(who + " is held for another time while it waits.");
 }
 
-void compare_person(const PersonSettings& was, const PersonSettings& is, Words& looser, Words& stricter) {
+// People call tools too, as themselves.
+void compare_person(const PersonSettings& was, const PersonSettings& is, const std::set<std::string>& held_back,
+                    Words& looser, Words& stricter) {
   const std::string who = fmt::format("`{}`", visible(is.person.id));
   if (was.token_sha256 != is.token_sha256) looser.push_back(who + " has another token.");
   if ((is.person.roles & ~was.person.roles) != 0) looser.push_back(who + " has more roles.");
   if ((was.person.roles & ~is.person.roles) != 0) stricter.push_back(who + " has fewer roles.");
-  const auto old = set_of(was.person.groups), now = set_of(is.person.groups);
-  if (old == now) return;
-  std::ranges::includes(old, now) ? stricter.push_back(who + " is in fewer groups.")
-                                  : looser.push_back(who + " is in other groups.");
+  compare_groups(who, set_of(was.person.groups), set_of(is.person.groups), held_back, looser, stricter);
 }
 
 template <class Entry, class Id, class Compare>
 void compare_entries(const std::vector<Entry>& before, const std::vector<Entry>& after, std::string_view kind, Id id,
-                     Compare compare, Words& looser, Words& stricter) {
+                     Compare compare, const std::set<std::string>& held_back, Words& looser, Words& stricter) {
   const auto find = [&](const std::vector<Entry>& list, const std::string& name) {
     return std::ranges::find_if(list, [&](const Entry& entry) { return id(entry) == name; });
   };
   for (const Entry& entry : after) {
     const auto was = find(before, id(entry));
     was == before.end() ? looser.push_back(fmt::format("{} `{}` is new.", kind, visible(id(entry))))
-                        : compare(*was, entry, looser, stricter);
+                        : compare(*was, entry, held_back, looser, stricter);
   }
   for (const Entry& entry : before) {
     if (find(after, id(entry)) == after.end())
@@ -173,12 +197,13 @@ Changes changes(const InForce& before, const InForce& after) {
     looser.emplace_back("clients without a credential may connect.");
   if (before.settings.anonymous && !after.settings.anonymous)
     out.stricter.emplace_back("clients without a credential may no longer connect.");
+  const std::set<std::string> held_back = groups_held_back(*now.policy);
   compare_entries(
       before.settings.clients, after.settings.clients, "client", [](const ClientSettings& one) { return one.id; },
-      compare_client, looser, out.stricter);
+      compare_client, held_back, looser, out.stricter);
   compare_entries(
       before.settings.people, after.settings.people, "person", [](const PersonSettings& one) { return one.person.id; },
-      compare_person, looser, out.stricter);
+      compare_person, held_back, looser, out.stricter);
   // No client at all means the one that the gateway makes itself.
   if (!before.settings.clients.empty() && after.settings.clients.empty())
     looser.emplace_back("no client is named: the gateway's own `client:local` may connect.");

@@ -55,9 +55,8 @@ class AppDesk final : public Desk {
 
 // What `tools` prints: every tool of every server, declared / assigned / effective, and its state.
 [[nodiscard]] std::string tools_json(const Snapshot& snapshot);
-// What `explain` prints: the verdict and every rule, matched or why not.
-[[nodiscard]] std::string explanation_json(const calls::Call& call);
-// The same for a made-up call; runs nothing, records nothing.
+// What `explain` prints of a made-up call: the verdict and every rule, matched or why not. Runs nothing, records
+// nothing.
 [[nodiscard]] std::string explain_on(std::shared_ptr<const Snapshot> snapshot, const Settings& settings,
                                      const std::string& principal, const std::string& server, const std::string& tool,
                                      const std::string& arguments_raw,

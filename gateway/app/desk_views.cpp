@@ -35,7 +35,38 @@ std::string tools_json(const Snapshot& snapshot) {
   return json::canonical(bj::value(bj::object{{"problems", std::move(problems)}, {"tools", std::move(tools)}}));
 }
 
-std::string explanation_json(const calls::Call& call) {
+namespace {
+
+struct Caller {
+  Principal principal;
+  bool known = true;
+};
+
+// Who would call by that id, as the gateway would know them: a client, a person, or somebody without a group.
+Caller caller(const Settings& settings, const std::string& id) {
+  for (const ClientSettings& client : settings.clients) {
+    if (client.id == id) return {Principal{client.id, client.groups, client.owner, false}};
+  }
+  for (const PersonSettings& one : settings.people) {
+    if (one.person.id == id) return {Principal{id, one.person.groups, id, false}};
+  }
+  const bool anonymous = id.starts_with("anonymous:");
+  const bool own = id == "client:local" || id == "owner" || id.starts_with("local:");
+  return {Principal{id, {}, {}, anonymous}, anonymous || own};
+}
+
+void add_notes(const calls::Call& call, bool known, bj::array& notes) {
+  if (!known) {
+    notes.emplace_back("The config has no client `" + visible(call.request.client->principal.id) +
+                       "`: it was taken for one without a group.");
+  }
+  std::string budgets;
+  for (const calls::BudgetUse& use : call.judged.budgets)
+    budgets += (budgets.empty() ? "`" : ", `") + visible(use.rule->budget.id) + "`";
+  if (!budgets.empty()) notes.emplace_back("Counted by " + budgets + "; what is left there was not looked at.");
+}
+
+std::string explanation_json(const calls::Call& call, bool known_caller) {
   const calls::Judgement& judged = call.judged;
   bj::array reasons;
   for (const auto& refusal : judged.refusals) {
@@ -56,6 +87,7 @@ std::string explanation_json(const calls::Call& call) {
     }
     bj::array notes;
     for (const auto& note : explanation.notes) notes.emplace_back(visible(note));
+    add_notes(call, known_caller, notes);
     out["rules"] = std::move(rules);
     out["notes"] = std::move(notes);
     out["server"] = judged.tool->ref.server;
@@ -70,6 +102,8 @@ std::string explanation_json(const calls::Call& call) {
   return json::canonical(bj::value(std::move(out)));
 }
 
+}  // namespace
+
 std::string explain_on(std::shared_ptr<const Snapshot> snapshot, const Settings& settings, const std::string& principal,
                        const std::string& server, const std::string& tool, const std::string& arguments_raw,
                        const calls::Context& context) {
@@ -79,12 +113,10 @@ std::string explain_on(std::shared_ptr<const Snapshot> snapshot, const Settings&
         {"reasons", bj::array{bj::object{{"code", "ARGUMENTS_INVALID"}, {"message", params.error().message}}}},
         {"verdict", "deny"}}));
   auto client = std::make_shared<ClientContext>();
-  client->principal.id = principal.empty() ? "client:local" : principal;
-  for (const ClientSettings& known : settings.clients) {
-    if (known.id == client->principal.id) client->principal = Principal{known.id, known.groups, known.owner, false};
-  }
+  auto [who, known] = caller(settings, principal.empty() ? "client:local" : principal);
+  client->principal = std::move(who);
   client->mount.server = server;
-  return explanation_json(calls::rehearse(std::move(client), std::move(*params), std::move(snapshot), context));
+  return explanation_json(calls::rehearse(std::move(client), std::move(*params), std::move(snapshot), context), known);
 }
 
 }  // namespace sallyport::gateway

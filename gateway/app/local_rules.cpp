@@ -109,7 +109,10 @@ int explain_command(const cli::Invocation& invocation, cli::Terminal& terminal) 
     const std::string json = explain_on(std::move(snapshot), *config->settings, invocation.principal, invocation.server,
                                         invocation.tool, *arguments);
     print(invocation, terminal, json, cli::render_explanation(json));
-    code = json.find("\"verdict\":\"allow\"") != std::string::npos ? cli::kYes : cli::kNo;
+    boost::system::error_code ec;
+    const bj::value root = bj::parse(json, ec);
+    const auto* verdict = !ec && root.is_object() ? root.as_object().if_contains("verdict") : nullptr;
+    code = verdict != nullptr && *verdict == "allow" ? cli::kYes : cli::kNo;
   });
   return code;
 }

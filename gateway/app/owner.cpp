@@ -178,7 +178,9 @@ class Running final : private ServerEvents, private Readiness {
         AppFront::Told{.level_changed = [this](const ClientContext& client) { level_changed(client); },
                        .roots_changed = [this](const ClientContext& client) { roots_changed(client); }});
     ReloadParts parts{options_.request, files_, workers_, *catalogue_, *calls_, {}, {}};
-    parts.let_in = [this](const Settings& settings) { return let_in(settings); };
+    parts.let_in = [this](Settings settings, std::function<void()> with_them) {
+      return let_in(std::move(settings), std::move(with_them));
+    };
     parts.on_change = [this] { control_->policy_changed(); };
     reload_ = std::make_unique<Reload>(loop_, InForce{settings_, book_}, std::move(parts));
     desk_ = std::make_unique<AppDesk>(*calls_, *catalogue_, *pool_, *keeper_, *reload_);
@@ -222,9 +224,10 @@ class Running final : private ServerEvents, private Readiness {
   }
 
   // Who may come in from now on; sessions and streams of those who are gone, or are somebody else now, end.
-  asio::awaitable<Status> let_in(const Settings& settings) {
+  asio::awaitable<Status> let_in(Settings settings, std::function<void()> with_them) {
     auto own = co_await own_credentials(settings, *store_, system_entropy());
     if (!own) co_return fail(own.error());
+    with_them();
     own_ = std::move(*own);
     for (const std::string& line : own_.told) say(line);
     const auto authenticator = std::make_shared<const Authenticator>(settings, own_.client);
@@ -348,6 +351,7 @@ class Running final : private ServerEvents, private Readiness {
       const std::function<Status(Tx&)> drop_old = [now](Tx& tx) { return tx.sweep(now); };
       auto swept = co_await store_->commit(Durability::crash, drop_old);
       if (!swept) log::warning("store.sweep_failed", {{"reason", swept.error().message}});
+      co_await calls_->sweep_budgets();
       co_await prune();
     }
   }

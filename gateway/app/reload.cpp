@@ -173,8 +173,11 @@ asio::awaitable<Status> Reload::judge(InForce found, bool tests_ok, std::string 
   std::string digest = load_digest(found);
   if (!waiting_ || waiting_->digest != digest) {
     log::warning("reload.waits", {{"looser", joined(change.looser)},
+                                  {"stricter", joined(change.stricter)},
                                   {"digest", digest},
-                                  {"remedy", "an operator has to say `sallyport policy accept`"}});
+                                  {"remedy",
+                                   "an operator has to say `sallyport policy accept`; until then all of it waits, "
+                                   "and `sallyport stop` holds calls up at once"}});
   }
   const UnixMillis now = parts_.calls.clock().now();
   waiting_ = Waiting{std::move(found), std::move(change), std::move(digest), std::move(by), now};
@@ -210,10 +213,14 @@ asio::awaitable<Status> Reload::take_lock(std::string by) {
 
 asio::awaitable<Status> Reload::put_in_force(InForce loaded, std::string by, std::string reason) {
   const std::string before = in_force_.book.policy_digest;
-  in_force_ = std::move(loaded);
-  waiting_.reset();
-  parts_.catalogue.set_rules(rules_of(in_force_.book));
-  auto let_in = co_await parts_.let_in(in_force_.settings);
+  std::function<void()> swap = [&] {
+    in_force_ = std::move(loaded);
+    waiting_.reset();
+    parts_.catalogue.set_rules(rules_of(in_force_.book));
+  };
+  Settings settings = loaded.settings;
+  auto let_in = co_await parts_.let_in(std::move(settings), std::move(swap));
+  if (!let_in) co_return refuse("who may come in cannot be told, what was in force stays: " + let_in.error().message);
   parts_.calls.configuration_changed();
   parts_.on_change();
   watch();
@@ -222,7 +229,6 @@ asio::awaitable<Status> Reload::put_in_force(InForce loaded, std::string by, std
                          {"trust", in_force_.book.trust_digest},
                          {"by", by},
                          {"reason", reason}});
-  if (!let_in) co_return let_in;
   co_return noted;
 }
 

@@ -34,8 +34,9 @@ struct ReloadParts {
   Workers& workers;
   catalogue::Catalogue& catalogue;
   calls::Calls& calls;
-  // Puts the clients and people of these settings in force; sessions of those who are gone end.
-  std::function<asio::awaitable<Status>(const Settings& settings)> let_in;
+  // Puts the clients and people of these settings in force, in one step with what `with_them` does; sessions of those
+  // who are gone end. An error: nothing was done.
+  std::function<asio::awaitable<Status>(Settings settings, std::function<void()> with_them)> let_in;
   std::function<void()> on_change;  // something else is in force, or waits, or is at fault
 };
 

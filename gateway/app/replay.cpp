@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 #include <map>
+#include <set>
 
 #include "gateway/app/local_commands.hpp"
 #include "gateway/app/policy_files.hpp"
@@ -29,20 +30,35 @@ class Vault {
  public:
   explicit Vault(const cli::Invocation& invocation) {
     auto folder = state_folder_of(invocation);
-    if (!folder || (invocation.url.empty() && !StateFolder::owner(*folder))) return;
+    if (!folder || (invocation.url.empty() && !StateFolder::owner(*folder))) {
+      closed_ = "no gateway runs";
+      return;
+    }
     auto target = cli::ControlTarget::make(invocation.url, *folder + "/control.sock", invocation.ca_file);
-    if (!target) return;
+    if (!target) {
+      closed_ = target.error().message;
+      return;
+    }
     const Environment environment = process_environment();
     const auto variable = [&](std::string_view name) { return environment(std::string(name)); };
     auto token = cli::find_credential(invocation.token_file, target->name(), variable);
-    if (token) client_.emplace(std::move(*target), std::move(*token));
+    if (token) {
+      client_.emplace(std::move(*target), std::move(*token));
+    } else {
+      closed_ = token.error().message;
+    }
   }
+  // Why no arguments are to be had at all; empty: some may be.
+  [[nodiscard]] const std::string& closed() const { return closed_; }
   // The whole arguments of that operation; null: they are not there, not for this person, or redacted.
   std::shared_ptr<const json::Document> arguments(const std::string& operation) {
     if (!client_ || operation.empty()) return nullptr;
     auto answer = client_->post("/api/v1/receipts/" + operation + "/open", "{}");
     if (!answer) {
-      if (answer.error().code == ErrorCode::forbidden) client_.reset();
+      if (answer.error().code == ErrorCode::forbidden) {
+        closed_ = answer.error().message;
+        client_.reset();
+      }
       return nullptr;
     }
     auto document = json::Document::parse(std::move(*answer));
@@ -56,7 +72,25 @@ class Vault {
 
  private:
   std::optional<cli::ControlClient> client_;
+  std::string closed_;
 };
+
+// The rules that want evidence or ask a hook, and mean in `tried` what they mean in `now`: of these a receipt tells
+// what they said. Another rule under an old id said nothing yet.
+std::set<std::string> same_wants(const policy::Policy& now, const policy::Policy& tried) {
+  std::set<std::string> out;
+  for (const policy::Rule& rule : tried.rules) {
+    if (!rule.evidence && !rule.hook) continue;
+    const policy::Rule* old = now.rule(rule.id);
+    if (old == nullptr || old->kind != rule.kind) continue;
+    const bool same = rule.hook ? old->hook->url == rule.hook->url
+                                : old->evidence->server == rule.evidence->server &&
+                                      old->evidence->tool == rule.evidence->tool &&
+                                      old->evidence->text == rule.evidence->text;
+    if (same) out.insert(rule.id);
+  }
+  return out;
+}
 
 struct Change {
   Verdict before, after;
@@ -82,6 +116,7 @@ class Replay {
       : words_(*config.settings, *config.book->trust, *config.book->lock),
         lock_(*config.book->lock),
         policy_(tried),
+        told_(same_wants(*config.book->policy, tried)),
         vault_(vault) {}
 
   void take(const RecordedCall& call) {
@@ -128,12 +163,16 @@ class Replay {
       facts.paths = tool->paths;
       facts.input_schema = tool->input_schema;
     }
-    policy::Outlook found = policy::outlook(policy_, facts, false, call.rules);
+    std::map<std::string, Verdict> said;
+    for (const auto& [rule, verdict] : call.rules) {
+      if (told_.contains(rule)) said.emplace(rule, verdict);
+    }
+    policy::Outlook found = policy::outlook(policy_, facts, false, said);
     if (found.verdict || tool == nullptr) return found;
     const auto arguments = vault_.arguments(call.operation);
     if (!arguments) return found;
     facts.arguments = arguments->root();
-    return policy::outlook(policy_, facts, true, call.rules);
+    return policy::outlook(policy_, facts, true, said);
   }
 
   [[nodiscard]] bool accepted(const RecordedCall& call) const {
@@ -147,6 +186,7 @@ class Replay {
   const VocabularyOwner words_;
   const trust::LockFile& lock_;
   const policy::Policy& policy_;
+  const std::set<std::string> told_;
   Vault& vault_;
   Tally tally_;
   std::vector<std::unique_ptr<const RecordedCall>> kept_;
@@ -201,6 +241,8 @@ int policy_replay_command(const cli::Invocation& invocation, cli::Terminal& term
   if (!read)
     return cli::complain(terminal, read.error().message, "name a log as `sallyport receipts export` writes it");
   const Tally& tally = replay.tally();
+  if (tally.open > 0 && !vault.closed().empty())
+    terminal.err("sallyport: arguments were not to be had: " + visible(vault.closed()) + "\n");
   terminal.out(invocation.json ? json::canonical(bj::value(report_json(tally))) + "\n" : report(tally));
   return tally.looser == 0 ? cli::kYes : cli::kNo;
 }

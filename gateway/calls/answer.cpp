@@ -65,6 +65,12 @@ std::string_view advice(ReasonCode code) {
   return "";
 }
 
+std::string_view advice(const CallMeta& meta) {
+  if (meta.code == ReasonCode::budget_exhausted && meta.retry == Retry::later)
+    return "Wait that long before calling it again, or go on without it.";
+  return advice(*meta.code);
+}
+
 std::string_view ran(const CallMeta& meta) {
   if (meta.was_read) return "The tool may have run; it only reads.";
   switch (meta.outcome) {
@@ -156,7 +162,7 @@ std::string refusal_result(const CallMeta& meta, std::string_view sentence, std:
   text += ran(meta);
   if (meta.code) {
     text += ' ';
-    text += advice(*meta.code);
+    text += advice(meta);
   }
   std::string blocks = "{\"type\":\"text\",\"text\":" + quote(text) + "}";
   if (!servers_words.empty()) {
@@ -171,7 +177,7 @@ Answer refusal_error(const CallMeta& meta, std::string_view sentence) {
   std::string text(sentence);
   if (meta.code) {
     text += ' ';
-    text += advice(*meta.code);
+    text += advice(meta);
   }
   return Answer::fail(mcp::code::kRefused, std::move(text), to_json(meta));
 }

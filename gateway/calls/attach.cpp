@@ -52,6 +52,22 @@ asio::awaitable<Answer> Calls::other_call(Inbound inbound, Method method, Target
   co_return as_error(std::move(answer));
 }
 
+namespace {
+
+// The verdict as it would be if evidence and hooks had nothing against it: what is left is a denial by rule or default.
+void conclude_unasked(Call& call) {
+  if (call.judged.refused() || !call.judged.tool) return;
+  std::vector<policy::EvidenceFound> evidence;
+  for (const EvidenceWanted& wanted : call.judged.weighed.evidence) evidence.push_back({wanted.rule, true, {}, {}});
+  std::vector<policy::HookAnswer> hooks;
+  for (const HookWanted& wanted : call.judged.weighed.hooks)
+    hooks.push_back({wanted.rule, policy::HookAnswer::Decision::none, {}});
+  call.judged.decision = policy::conclude(*call.judged.snapshot->policy, call.judged.weighed, evidence, hooks);
+  conclude_rules(call, QuietContext());
+}
+
+}  // namespace
+
 std::optional<Answer> Calls::denied(const Inbound& inbound, Method method, Target target) const {
   Answer fault;
   auto request = read_other(inbound, method, fault);
@@ -61,6 +77,7 @@ std::optional<Answer> Calls::denied(const Inbound& inbound, Method method, Targe
   call.row.principal = inbound.client->principal.id;
   call.request = std::move(*request);
   calls::weigh(call, snapshots_.current(), *this);
+  conclude_unasked(call);
   if (!call.judged.refused()) return std::nullopt;
   const Refusal& refusal = call.judged.refusals.front();
   if (refusal.unknown_tool) return Answer{{}, not_found(refusal.sentence, call.request.uri), {}};
@@ -93,7 +110,7 @@ asio::awaitable<Answer> Calls::run(Inbound inbound, Request request) {
   }
   // Nothing of what follows may refuse an operation that may have run.
   if (call.resend && !may_start(call)) co_return still_unknown(call.row);
-  if (!call.over_budget.empty()) refuse(call.judged, ReasonCode::budget_exhausted, call.over_budget);
+  if (call.over_budget) refuse(call.judged, *call.over_budget);
   if (!may_start(call)) refuse(call.judged, ReasonCode::limit_reached, "Too many calls are under way.");
   if (call.judged.refused()) {
     forget_fingerprint(call.row);
@@ -111,15 +128,15 @@ asio::awaitable<Status> Calls::count_budgets(FlightPtr flight) {
   Call& call = flight->call;
   if (call.judged.budgets.empty()) co_return Status{};
   const UnixMillis now = clock_.now();
-  std::optional<std::string> refused;
+  std::optional<NoRoom> refused;
   auto counted = co_await store_.commit(Durability::crash, [&](Tx& tx) -> Status {
     auto checked = count_request(tx, call.judged.budgets, now);
     if (!checked) return fail(checked.error());
-    refused = *checked;
+    refused = std::move(*checked);
     return {};
   });
   if (!counted) co_return counted;
-  if (refused) call.over_budget = *refused;
+  call.over_budget = std::move(refused);
   co_return Status{};
 }
 

@@ -1,6 +1,7 @@
 #include "gateway/calls/budgets.hpp"
 
 #include <fmt/format.h>
+#include <algorithm>
 #include <boost/json.hpp>
 
 #include "gateway/calls/phases.hpp"
@@ -12,7 +13,11 @@ namespace bj = boost::json;
 
 namespace {
 
-std::string setting_of(const std::string& key) { return "budget/" + key; }
+constexpr std::string_view kPrefix = "budget/";
+constexpr UnixMillis kQuietCounter = 30LL * 24 * 60 * 60 * 1000;
+constexpr std::uint32_t kSweptAtOnce = 500;
+
+std::string setting_of(const std::string& key) { return std::string(kPrefix) + key; }
 
 Result<policy::Counter> counter(Tx& tx, const std::string& key) {
   const auto stored = tx.setting(setting_of(key));
@@ -22,8 +27,20 @@ Result<policy::Counter> counter(Tx& tx, const std::string& key) {
   return std::move(*decoded);
 }
 
-std::string refusal_words(const BudgetUse& use, const policy::BudgetRefusal& refusal) {
-  return fmt::format("The budget `{}` is used up: {}.", use.rule->budget.id, refusal.words);
+NoRoom no_room_in(const BudgetUse& use, const policy::BudgetRefusal& refusal) {
+  NoRoom out;
+  out.budget = use.rule->budget.id;
+  out.later = refusal.retry_after.has_value();
+  if (refusal.clock) {
+    out.code = ReasonCode::clock_unsafe;
+    out.sentence = fmt::format("The budget `{}` cannot be judged: {}.", out.budget, refusal.words);
+    return out;
+  }
+  const auto seconds = [](Millis wait) { return to_text(std::chrono::ceil<std::chrono::seconds>(wait)); };
+  out.sentence = fmt::format(
+      "The budget `{}` is used up: {}{}.", out.budget, refusal.words,
+      out.later ? fmt::format("; there may be room again in {}", seconds(*refusal.retry_after)) : std::string());
+  return out;
 }
 
 }  // namespace
@@ -69,14 +86,19 @@ void find_budgets(Call& call, const Context&) {
   }
 }
 
-Result<std::optional<std::string>> count_request(Tx& tx, std::span<const BudgetUse> budgets, UnixMillis now,
-                                                 std::uint64_t attempts) {
-  std::optional<std::string> refused;
+void refuse(Judgement& judged, const NoRoom& no_room) {
+  refuse(judged, no_room.code, no_room.sentence, no_room.budget);
+  judged.refusals.back().later = no_room.later;
+}
+
+Result<std::optional<NoRoom>> count_request(Tx& tx, std::span<const BudgetUse> budgets, UnixMillis now,
+                                            std::uint64_t attempts) {
+  std::optional<NoRoom> refused;
   for (const BudgetUse& use : budgets) {
     auto state = counter(tx, use.key);
     if (!state) return fail(state.error());
     const auto no_room = policy::check(use.rule->budget, *state, policy::Charge{1, attempts, use.amount}, now);
-    if (no_room && !refused) refused = refusal_words(use, *no_room);
+    if (no_room && !refused) refused = no_room_in(use, *no_room);
     policy::count(use.rule->budget, *state, policy::Charge{1, 0, {}}, now);
     if (auto put = tx.put_setting(setting_of(use.key), policy::encode(*state)); !put) return fail(put.error());
   }
@@ -86,13 +108,19 @@ Result<std::optional<std::string>> count_request(Tx& tx, std::span<const BudgetU
 namespace {
 
 Status add_reservations(Tx& tx, std::span<const BudgetUse> budgets, const std::string& operation, UnixMillis now,
-                        bool amounts, bj::array reserved) {
+                        bool amounts, bj::array reserved, Reserved& out) {
+  out = {};
   for (const BudgetUse& use : budgets) {
     auto state = counter(tx, use.key);
     if (!state) return fail(state.error());
     const policy::Charge charge{0, 1, amounts ? use.amount : policy::Decimal{}};
     auto reservation = policy::reserve(use.rule->budget, *state, charge, now);
-    if (!reservation) return fail(ErrorCode::limit, refusal_words(use, reservation.error()));
+    if (!reservation) {
+      out.no_room = no_room_in(use, reservation.error());
+      return fail(ErrorCode::limit, out.no_room->sentence);
+    }
+    if (const auto end = policy::run_end(use.rule->budget, *state))
+      out.run_ends = std::min(out.run_ends.value_or(*end), *end);
     if (auto put = tx.put_setting(setting_of(use.key), policy::encode(*state)); !put) return put;
     reserved.emplace_back(bj::object{{"key", use.key}, {"reservation", policy::encode(*reservation)}});
   }
@@ -112,15 +140,17 @@ Result<bj::array> reservations(Tx& tx, const std::string& operation) {
 
 }  // namespace
 
-Status reserve(Tx& tx, std::span<const BudgetUse> budgets, const std::string& operation, UnixMillis now) {
-  return budgets.empty() ? Status{} : add_reservations(tx, budgets, operation, now, true, {});
+Status reserve(Tx& tx, std::span<const BudgetUse> budgets, const std::string& operation, UnixMillis now,
+               Reserved& out) {
+  return budgets.empty() ? Status{} : add_reservations(tx, budgets, operation, now, true, {}, out);
 }
 
 Status reserve_attempt(Tx& tx, std::span<const BudgetUse> budgets, const std::string& operation, UnixMillis now) {
   if (budgets.empty()) return {};
   auto reserved = reservations(tx, operation);
   if (!reserved) return fail(reserved.error());
-  return add_reservations(tx, budgets, operation, now, false, std::move(*reserved));
+  Reserved out;
+  return add_reservations(tx, budgets, operation, now, false, std::move(*reserved), out);
 }
 
 Status count_attempt(Tx& tx, std::span<const BudgetUse> budgets, UnixMillis now) {
@@ -144,6 +174,7 @@ Status release(Tx& tx, const std::string& operation) {
   if (list->empty()) return {};
   for (const bj::value& entry : *list) {
     const std::string key(entry.at("key").as_string());
+    if (!tx.setting(setting_of(key))) continue;  // swept meanwhile
     const auto reservation = policy::decode_reservation(std::string(entry.at("reservation").as_string()));
     auto state = counter(tx, key);
     if (!state || !reservation) return fail(ErrorCode::corrupt, "a budget's reservation cannot be read");
@@ -151,6 +182,21 @@ Status release(Tx& tx, const std::string& operation) {
     if (auto put = tx.put_setting(setting_of(key), policy::encode(*state)); !put) return put;
   }
   return tx.drop_sealed(operation, "reservations");
+}
+
+Result<std::string> sweep_counters(Tx& tx, const std::string& after, UnixMillis now) {
+  const auto some = tx.settings(kPrefix, after, kSweptAtOnce);
+  for (const auto& [name, value] : some) {
+    // `budget/<id>/<per>/<whose>`, each percent-encoded.
+    const std::size_t per = name.find('/', kPrefix.size());
+    if (per == std::string::npos) continue;
+    const std::string_view whose = std::string_view(name).substr(per);
+    if (!whose.starts_with("/run/") && !whose.starts_with("/principal/anonymous%3A")) continue;
+    const auto counter = policy::decode_counter(value);
+    if (counter && counter->latest > now - kQuietCounter) continue;
+    if (auto dropped = tx.drop_setting(name); !dropped) return fail(dropped.error());
+  }
+  return some.size() < kSweptAtOnce ? std::string() : some.back().first;
 }
 
 Status keep(Tx& tx, const std::string& operation) { return tx.drop_sealed(operation, "reservations"); }

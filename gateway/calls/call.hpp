@@ -25,6 +25,15 @@ struct Refusal {
   std::vector<Reason> reasons;  // empty: one reason, made of code and sentence
   bool unknown_tool = false;    // answered as JSON-RPC -32602, like a tool that does not exist
   std::string approval;         // ap_…, where one is concerned
+  bool later = false;           // it may be let through later by itself, whatever its code usually means
+};
+
+// Why a budget has no room for a call.
+struct NoRoom {
+  ReasonCode code = ReasonCode::budget_exhausted;  // or clock_unsafe
+  std::string sentence;
+  std::string budget;  // its id
+  bool later = false;  // it will have room again
 };
 
 // What the client sent: never changes once read.
@@ -105,7 +114,7 @@ struct Call {
   OperationRow row;
   int passes = 0;
   std::string approval;                            // ap_… of this operation, if it ever asked
-  std::string over_budget;                         // why the request itself found no room in a budget; empty: it did
+  std::optional<NoRoom> over_budget;               // the request itself found no room in a budget
   std::string binding;                             // canonical text of what the approval is bound to
   std::vector<std::string> shown_unknowns;         // that the approver saw
   std::optional<std::uint64_t> evidence_revision;  // of the scope, before an evidence tool was called

@@ -70,6 +70,8 @@ struct Settlement {
   json::Value result;                 // the tool's result, where there is one after all
 };
 
+struct Reserved;  // budgets.hpp
+
 class Calls final : private Context {
  public:
   // All references outlive this.
@@ -101,7 +103,8 @@ class Calls final : private Context {
   void on_late_answer(LateAnswer late);
   // Ends an unknown operation by a person or by evidence. not_found, conflict.
   asio::awaitable<Result<OperationRow>> resolve(Settlement settlement);
-  asio::awaitable<void> sweep();  // expiry of asks and grants, lookups that are due; called by a timer
+  asio::awaitable<void> sweep();          // expiry of asks and grants, lookups that are due; called by a timer
+  asio::awaitable<void> sweep_budgets();  // counters that nobody will ask for again; seldom
   // The time that counts for an ask: not before its expiry once that has passed on the monotonic clock, whatever was
   // done to the wall clock meanwhile.
   [[nodiscard]] UnixMillis time_for(const std::string& approval) const;
@@ -241,13 +244,13 @@ class Calls final : private Context {
 
   // record.cpp, dispatch.cpp, conclude.cpp
   asio::awaitable<Result<PermittedCall>> record(FlightPtr flight);
-  asio::awaitable<Status> record_read(Call& call, const OperationRow& row, UnixMillis now);
+  asio::awaitable<Status> record_read(FlightPtr flight, const OperationRow& row, UnixMillis now);
   asio::awaitable<Result<PermittedCall>> record_attempt(FlightPtr flight, ServerAnswer answer, Finding finding);
   asio::awaitable<Result<PermittedCall>> record_leg(FlightPtr flight);
   asio::awaitable<Result<PermittedCall>> record_resend(FlightPtr flight);
   Result<PermittedCall> record_own_read(Call& call);
   asio::awaitable<Result<std::optional<std::uint64_t>>> revision_before(Call& call);
-  static void note_unrecorded(Call& call, const Error& error);
+  static void note_unrecorded(Call& call, const Error& error, const Reserved& reserved);
   asio::awaitable<ServerAnswer> dispatch(FlightPtr flight, std::shared_ptr<ServerLink> link, PermittedCall permit);
   asio::awaitable<void> conclude(FlightPtr flight, ServerAnswer answer);
   [[nodiscard]] std::vector<std::string> fulfilled(const Call& call, const OperationRow& row,

@@ -347,7 +347,7 @@ void Calls::answer_refused(const FlightPtr& flight, const Refusal& refusal, Call
   const Call& call = flight->call;
   meta.code = refusal.code;
   meta.verdict = call.judged.decision.verdict == Verdict::ask ? Verdict::ask : Verdict::deny;
-  meta.retry = retry_for(refusal.code);
+  meta.retry = refusal.later ? Retry::later : retry_for(refusal.code);
   meta.approval = call.approval;
   meta.reasons = refusal.reasons;
   if (meta.reasons.empty()) meta.reasons.push_back({refusal.code, refusal.sentence, {}, {}, false});

@@ -79,5 +79,6 @@ class QuietContext final : public Context {
 
 // For phases: adds a refusal with one reason.
 void refuse(Judgement& judged, ReasonCode code, std::string sentence, std::string rule = {});
+void refuse(Judgement& judged, const NoRoom& no_room);
 
 }  // namespace sallyport::gateway::calls

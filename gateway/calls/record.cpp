@@ -83,6 +83,13 @@ Status still_holds(Tx& tx, const std::vector<EvidenceBasis>& evidence) {
   return {};
 }
 
+// A run's deadline ends its calls too: what was sent is waited for no longer than that.
+void end_with_run(Flight& flight, const Reserved& reserved, UnixMillis now) {
+  if (!reserved.run_ends) return;
+  const Millis left(std::max<UnixMillis>(0, *reserved.run_ends - now));
+  flight.deadline = earlier(flight.deadline, Deadline::after(left));
+}
+
 }  // namespace
 
 asio::awaitable<Result<PermittedCall>> Calls::record(FlightPtr flight) {
@@ -109,7 +116,7 @@ asio::awaitable<Result<PermittedCall>> Calls::record(FlightPtr flight) {
     call.evidence_revision = *revision;
   }
   if (row.is_read && call.judged.decision.verdict == Verdict::allow) {
-    auto recorded = co_await record_read(call, row, now);
+    auto recorded = co_await record_read(flight, row, now);
     if (!recorded) co_return fail(recorded.error());
     call.row = std::move(row);
     co_return Permit::make(call, wants_progress);
@@ -128,13 +135,14 @@ asio::awaitable<Result<PermittedCall>> Calls::record(FlightPtr flight) {
                                                      : std::string("{}");
   std::string receipt;
   std::uint64_t revision = 0;
+  Reserved reserved;
   auto committed = co_await store_.commit(row.is_read ? Durability::crash : Durability::power, [&](Tx& tx) -> Status {
     trust::ReceiptBody intent = body;
     if (auto held = still_holds(tx, call.judged.evidence); !held) return held;
     if (call.judged.revision && tx.revision(row.server, row.scope) != *call.judged.revision) {
       return fail(ErrorCode::conflict, "the scope has moved since it was asked for");
     }
-    if (auto reserved = reserve(tx, call.judged.budgets, row.id, now); !reserved) return reserved;
+    if (auto room = reserve(tx, call.judged.budgets, row.id, now, reserved); !room) return room;
     if (asked && !grants.empty()) {
       auto spent = spend_grants(tx, grants, now);
       if (!spent) return fail(spent.error());
@@ -161,9 +169,10 @@ asio::awaitable<Result<PermittedCall>> Calls::record(FlightPtr flight) {
     return tx.put_sealed(row.id, "params", params);
   });
   if (!committed) {
-    note_unrecorded(call, committed.error());
+    note_unrecorded(call, committed.error(), reserved);
     co_return fail(committed.error());
   }
+  end_with_run(*flight, reserved, now);
   for (const trust::Grant& used : grants) grant_changed(used);
   if (asked) forget_waiting(call.approval);
   if (evidence_tool && !row.is_read) call.evidence_revision = revision;
@@ -297,27 +306,33 @@ Result<PermittedCall> Calls::record_own_read(Call& call) {
 
 // A read that rests on nothing that could change meanwhile is not waited for: it has one receipt, at the end or at the
 // next start.
-asio::awaitable<Status> Calls::record_read(Call& call, const OperationRow& row, UnixMillis now) {
+asio::awaitable<Status> Calls::record_read(FlightPtr flight, const OperationRow& row, UnixMillis now) {
+  Call& call = flight->call;
   if (call.judged.budgets.empty() && call.judged.evidence.empty()) {
     store_.post([row](Tx& tx) { return tx.put(row); });
     co_return Status{};
   }
+  Reserved reserved;
   auto committed = co_await store_.commit(Durability::crash, [&](Tx& tx) -> Status {
     if (auto held = still_holds(tx, call.judged.evidence); !held) return held;
-    if (auto reserved = reserve(tx, call.judged.budgets, row.id, now); !reserved) return reserved;
+    if (auto room = reserve(tx, call.judged.budgets, row.id, now, reserved); !room) return room;
     return tx.put(row);
   });
-  if (!committed) note_unrecorded(call, committed.error());
+  if (committed) {
+    end_with_run(*flight, reserved, now);
+  } else {
+    note_unrecorded(call, committed.error(), reserved);
+  }
   co_return committed;
 }
 
 // What a failed commit means for the call: another is now what it rested on (decide again), no room, or nothing can be
 // recorded.
-void Calls::note_unrecorded(Call& call, const Error& error) {
+void Calls::note_unrecorded(Call& call, const Error& error, const Reserved& reserved) {
   if (error.code == ErrorCode::conflict) {
     call.judged.epoch = kStale;
-  } else if (error.code == ErrorCode::limit && !call.judged.budgets.empty()) {
-    refuse(call.judged, ReasonCode::budget_exhausted, error.message);
+  } else if (error.code == ErrorCode::limit && reserved.no_room) {
+    refuse(call.judged, *reserved.no_room);
   } else {
     refuse(call.judged, ReasonCode::recording_unavailable, "The decision could not be recorded.");
   }

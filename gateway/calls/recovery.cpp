@@ -293,6 +293,22 @@ asio::awaitable<void> Calls::sweep() {
   end_quiet_runs(now);
 }
 
+asio::awaitable<void> Calls::sweep_budgets() {
+  const UnixMillis now = clock_.now();
+  std::string after;
+  do {
+    auto swept = co_await store_.commit(Durability::crash, [&](Tx& tx) -> Status {
+      auto next = sweep_counters(tx, after, now);
+      if (!next) return fail(next.error());
+      after = std::move(*next);
+      return {};
+    });
+    if (swept) continue;
+    log::warning("budgets.not_swept", {{"reason", swept.error().message}});
+    co_return;
+  } while (!after.empty() && !closing_);
+}
+
 asio::awaitable<void> Calls::expire(std::string id, UnixMillis now) {
   const trust::ReceiptBody blank = receipt(trust::ReceiptKind::approval);
   auto expired = co_await store_.commit(Durability::crash, [&](Tx& tx) -> Status {

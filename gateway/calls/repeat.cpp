@@ -135,7 +135,7 @@ asio::awaitable<Calls::Repeat> Calls::find_repeat(FlightPtr flight) {
   record_repeat(call, *same);
   if (unknown && may_resend(call, *same)) {
     call.resend = true;
-    call.over_budget.clear();  // a repeat takes nothing from a budget but the request
+    call.over_budget.reset();  // a repeat takes nothing from a budget but the request
     call.approval = same->approval;
     call.row = std::move(*same);
     co_return repeat;

@@ -69,19 +69,22 @@ asio::awaitable<Answer> Calls::finish_call(Inbound inbound, Request request) {
   const Call& call = flight->call;
   const auto snapshot = snapshots_.current();
   const std::vector<BudgetUse> budgets = budgets_of_finish(*snapshot, call);
-  std::optional<std::string> over;
+  std::optional<NoRoom> over;
   const UnixMillis now = clock_.now();
   auto counted = co_await store_.commit(Durability::crash, [&](Tx& tx) -> Status {
     auto checked = count_request(tx, budgets, now, 0);
     if (!checked) return fail(checked.error());
-    over = *checked;
+    over = std::move(*checked);
     return {};
   });
-  const ReasonCode code = counted ? ReasonCode::budget_exhausted : ReasonCode::recording_unavailable;
   if (!counted || over) {
     flight->call.row.tool = kFinish;
     flight->call.judged.snapshot = snapshot;
-    refuse(flight->call.judged, code, counted ? *over : "The request could not be counted.");
+    if (over) {
+      refuse(flight->call.judged, *over);
+    } else {
+      refuse(flight->call.judged, ReasonCode::recording_unavailable, "The request could not be counted.");
+    }
     co_await conclude_refused(flight);
     co_return answer_of(flight);
   }

@@ -107,7 +107,11 @@ std::string render_policy(std::string_view json) {
   if (!waiting.empty()) {
     out += fmt::format("waits for an operator, since {}:\n", text(waiting, "since"));
     for (const bj::value& line : list(waiting, "looser")) out += "  looser: " + shown(line) + "\n";
-    for (const bj::value& line : list(waiting, "stricter")) out += "  stricter: " + shown(line) + "\n";
+    const bj::array& stricter = list(waiting, "stricter");
+    for (const bj::value& line : stricter) out += "  stricter: " + shown(line) + "\n";
+    if (!stricter.empty())
+      out +=
+          "  The files are taken as a whole, so what is stricter waits too; `sallyport stop` holds calls up at once.\n";
     out += fmt::format("  digest: {}\n", text(waiting, "digest"));
   }
   return out + fmt::format("in force now: policy {}, trust {}\n", text(*root, "policy"), text(*root, "trust"));

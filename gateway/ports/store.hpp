@@ -97,6 +97,10 @@ class Tx {
   // Small values: `setting("people")`.
   virtual std::optional<std::string> setting(std::string_view name) = 0;
   virtual Status put_setting(std::string_view name, std::string_view value) = 0;
+  virtual Status drop_setting(std::string_view name) = 0;
+  // Those whose name begins with `prefix`, in order of the names, behind the one named `after`.
+  virtual std::vector<std::pair<std::string, std::string>> settings(std::string_view prefix, std::string_view after,
+                                                                    std::uint32_t limit) = 0;
 };
 
 class Store {

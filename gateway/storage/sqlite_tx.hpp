@@ -88,6 +88,9 @@ class SqliteTx final : public Tx {
 
   std::optional<std::string> setting(std::string_view name) override;
   Status put_setting(std::string_view name, std::string_view value) override;
+  Status drop_setting(std::string_view name) override;
+  std::vector<std::pair<std::string, std::string>> settings(std::string_view prefix, std::string_view after,
+                                                            std::uint32_t limit) override;
 
  private:
   // Ok in a transaction that may write.

@@ -129,4 +129,24 @@ Status SqliteTx::put_setting(std::string_view name, std::string_view value) {
   return {};
 }
 
+Status SqliteTx::drop_setting(std::string_view name) {
+  if (Status may = writable(); !may) return may;
+  database_.run("DELETE FROM settings WHERE name = ?", name);
+  return {};
+}
+
+std::vector<std::pair<std::string, std::string>> SqliteTx::settings(std::string_view prefix, std::string_view after,
+                                                                    std::uint32_t limit) {
+  std::vector<std::pair<std::string, std::string>> out;
+  const std::string_view from = std::max(prefix, after);
+  Rows rows = database_.rows("SELECT name, value FROM settings WHERE name >= ? AND name <> ? ORDER BY name LIMIT ?",
+                             from, after, static_cast<std::int64_t>(limit));
+  while (rows.next()) {
+    std::string name = rows.text(0);
+    if (!name.starts_with(prefix)) break;  // in order: none of the rest does
+    out.emplace_back(std::move(name), rows.text(1));
+  }
+  return out;
+}
+
 }  // namespace sallyport::gateway

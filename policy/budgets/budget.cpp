@@ -64,9 +64,12 @@ std::int64_t tolerance(const Budget& budget) {
   return burst > kMost / interval ? kMost : burst * interval;
 }
 
-BudgetRefusal refusal(const Budget& budget, std::string words, std::optional<Millis> retry_after) {
-  return {"budget `" + budget.id + "`: " + std::move(words), retry_after};
+BudgetRefusal refusal(std::string words, std::optional<Millis> retry_after) {
+  return {.words = std::move(words), .retry_after = retry_after, .clock = false};
 }
+
+// Whether what it counts or when it ends depends on the time.
+bool is_timed(const Budget& budget) { return budget.window || budget.rate || budget.deadline; }
 
 // When the oldest slot that counts will have left the window.
 std::optional<Millis> until_room(const Budget& budget, const Total& used, UnixMillis now) {
@@ -82,13 +85,13 @@ std::optional<BudgetRefusal> check_count(const Budget& budget, std::string_view 
       "at most " + std::to_string(*limit) + " " + std::string(what) + " per " + std::string(to_string(budget.per));
   if (budget.window) words += " in " + to_text(*budget.window);
   const bool never = more > *limit;
-  return refusal(budget, words + ", and " + std::to_string(used) + " are used", never ? std::nullopt : retry);
+  return refusal(words + ", and " + std::to_string(used) + " are used", never ? std::nullopt : retry);
 }
 
 std::optional<BudgetRefusal> check_sum(const Budget& budget, const Total& used, const Decimal& amount,
                                        std::optional<Millis> retry) {
   if (!budget.sum || !budget.max) return std::nullopt;
-  if (amount.negative()) return refusal(budget, "the amount is negative", std::nullopt);
+  if (amount.negative()) return refusal("the amount is negative", std::nullopt);
   if (amount.zero()) return std::nullopt;
   const auto sum = used.amount ? Decimal::add(*used.amount, amount) : std::nullopt;
   if (sum && *sum <= *budget.max) return std::nullopt;
@@ -97,7 +100,7 @@ std::optional<BudgetRefusal> check_sum(const Budget& budget, const Total& used, 
   if (budget.window) words += " in " + to_text(*budget.window);
   const auto left = used.amount ? Decimal::subtract(*budget.max, *used.amount) : std::nullopt;
   if (left) words += ", and " + (left->negative() ? std::string("0") : left->text()) + " are left";
-  return refusal(budget, words, amount > *budget.max ? std::nullopt : retry);
+  return refusal(words, amount > *budget.max ? std::nullopt : retry);
 }
 
 std::optional<BudgetRefusal> check_rate(const Budget& budget, const Counter& counter, std::uint64_t requests,
@@ -106,7 +109,7 @@ std::optional<BudgetRefusal> check_rate(const Budget& budget, const Counter& cou
   const std::int64_t early = counter.arrival - tolerance(budget);
   const std::int64_t wait = early - now * 1000;
   if (wait <= 0) return std::nullopt;
-  return refusal(budget, "at most " + std::to_string(budget.rate->count) + " requests in " + to_text(budget.rate->per),
+  return refusal("at most " + std::to_string(budget.rate->count) + " requests in " + to_text(budget.rate->per),
                  Millis((wait + 999) / 1000));
 }
 
@@ -162,10 +165,21 @@ Result<Decimal> budget_amount(const Budget& budget, json::Value arguments, json:
   return *amount;
 }
 
+std::optional<UnixMillis> run_end(const Budget& budget, const Counter& counter) {
+  if (!budget.deadline || !counter.started) return std::nullopt;
+  return *counter.started + budget.deadline->count();
+}
+
 std::optional<BudgetRefusal> check(const Budget& budget, const Counter& counter, const Charge& charge, UnixMillis now) {
+  if (is_timed(budget) && now + kClockSlack.count() < counter.latest) {
+    const Millis behind((counter.latest - now + 999) / 1000 * 1000);
+    return BudgetRefusal{.words = "the clock went back by " + to_text(behind) + " since it was last counted",
+                         .retry_after = behind,
+                         .clock = true};
+  }
   now = std::max(now, counter.latest);
-  if (budget.deadline && counter.started && now >= *counter.started + budget.deadline->count()) {
-    return refusal(budget, "the run's deadline of " + to_text(*budget.deadline) + " is over", std::nullopt);
+  if (const auto end = run_end(budget, counter); end && now >= *end) {
+    return refusal("the run's deadline of " + to_text(*budget.deadline) + " is over", std::nullopt);
   }
   const Total used = total(budget, counter, now);
   const auto retry = until_room(budget, used, now);

@@ -65,6 +65,7 @@ struct Reservation {
 struct BudgetRefusal {
   std::string words;                  // for the client: which bound, how much is left
   std::optional<Millis> retry_after;  // when it may fit; none: never in this counter
+  bool clock = false;                 // nobody can tell: the clock went back behind what was counted
 };
 
 // The state of one budget under one key.
@@ -81,6 +82,12 @@ struct Counter {
   std::vector<Slot> slots;            // ascending; at most kSlots + 1
 };
 inline constexpr std::int64_t kSlots = 60;  // of a window; an old slot counts in full until all of it is outside
+// A clock that goes back by no more than this stands still for the counter until it has caught up; one that goes back
+// further is unsafe for whatever depends on time.
+inline constexpr Millis kClockSlack = std::chrono::minutes(1);
+
+// When the budget's deadline ends the run of this counter; nullopt: it has none, or the run has not begun.
+[[nodiscard]] std::optional<UnixMillis> run_end(const Budget& budget, const Counter& counter);
 
 // Whether the charge fits now; changes nothing.
 [[nodiscard]] std::optional<BudgetRefusal> check(const Budget& budget, const Counter& counter, const Charge& charge,

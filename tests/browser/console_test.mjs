@@ -1,5 +1,6 @@
 // The console as people use it: a call waits, appears, is answered by keyboard, and the agent is told.
 import assert from "node:assert/strict";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { after, afterEach, beforeEach, test } from "node:test";
 import { closeBrowser, code, Gateway, kPeople, openConsole, until, words } from "./support.mjs";
 
@@ -231,4 +232,40 @@ test("the difference from the last call and recent denials stand beside the ask"
   await page.getByRole("link", { name: /Refund 2 for/ }).click();
   await page.getByRole("heading", { name: "Receipts" }).waitFor();
   assert.match(await page.locator("#page").innerText(), /intent/);
+});
+
+test("changed rules stand above everything, and an operator puts exactly what is shown in force", async () => {
+  const [dana, kim] = [await open("dana"), await open("kim")];
+  await dana.getByText("All quiet").waitFor();
+  assert.ok(await dana.locator("#rules").isHidden());
+  const settings = JSON.parse(readFileSync(gateway.config, "utf8"));
+  const write = (policy) => {  // as editors do
+    writeFileSync(gateway.config + ".new", JSON.stringify({ ...settings, policy }), { mode: 0o600 });
+    renameSync(gateway.config + ".new", gateway.config);
+  };
+  const odd = "<b>no</b>";
+  write({ ...settings.policy, rules: [...settings.policy.rules.slice(1), { id: odd, deny: { server: "shop", tool: "vanish" } }] });
+  for (const page of [dana, kim]) {
+    await page.getByText("Changed rules wait for an operator").waitFor();
+    const box = await page.locator("#rules").innerText();
+    assert.match(box, /looser: the ask `refunds` is gone\./);
+    assert.ok(box.includes("stricter: the deny `" + odd + "` is new."), box);
+    assert.match(box, /taken as a whole/);
+    assert.equal(await page.locator("#rules b").count(), 0, "what the file says is text");
+  }
+  assert.equal(await kim.locator("#rules button").count(), 0, "no operator");
+  const before = (await gateway.api("dana", "GET", "/api/v1/policy")).body;
+  await dana.getByRole("button", { name: "Put this in force" }).click();
+  await dana.getByRole("button", { name: "Yes, exactly this" }).waitFor();
+  assert.equal((await gateway.api("dana", "GET", "/api/v1/policy")).body.state, "waiting", "one click is not enough");
+  await dana.getByRole("button", { name: "Yes, exactly this" }).click();
+  await dana.getByText("These rules are in force now.").waitFor();
+  for (const page of [dana, kim]) await page.locator("#rules").waitFor({ state: "hidden" });
+  const now = (await gateway.api("dana", "GET", "/api/v1/policy")).body;
+  assert.equal(now.state, "in_force");
+  assert.notEqual(now.policy, before.policy);
+  write({ ...settings.policy, rules: [{ id: "x", alow: {} }] });
+  await kim.getByText("The files were changed and not taken.").waitFor();
+  assert.match(await kim.locator("#rules").innerText(), /did you mean `allow`/);
+  assert.equal(await dana.locator("#rules button").count(), 0, "nothing there to put in force");
 });

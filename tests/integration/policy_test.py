@@ -222,6 +222,78 @@ class Policy(Case):
         self.assertEqual(done.returncode, 2)
         self.assertIn("line 1", done.stderr)
 
+    def test_replay_reads_the_vault_of_a_running_gateway(self):
+        hashes = {name: hashlib.sha256(name.encode()).hexdigest() for name in ("one", "dana", "kim")}
+        g = self.start(policy(ALL), clients=[{"id": "agent:one", "tokenSha256": hashes["one"]}],
+                       people=[{"id": "user:dana", "tokenSha256": hashes["dana"], "roles": ["auditor"]},
+                               {"id": "user:kim", "tokenSha256": hashes["kim"], "roles": ["approver"]}])
+        client = Http(g, token="one").connect()
+        for count in (1, 9):
+            self.assertFalse(client.call("odd__stderr", {"count": count}).get("isError"))
+        new = self.folder / "new.jsonc"
+        new.write_text(json.dumps(policy(ALL, {"id": "few", "deny": {"server": "odd", "tool": "stderr",
+                                                                     "arguments": {"count": {"minimum": 5}}}})))
+
+        def replay(who):
+            secret = self.folder / who
+            secret.write_text(who)
+            done = g.run("policy", "replay", "--policy", new, "--token-file", secret, "--json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return {**json.loads(done.stdout), "said": done.stderr}
+
+        told = replay("dana")
+        self.assertEqual(told["said"], "")
+        self.assertEqual((told["calls"], told["same"], told["stricter"], told["cannotTell"]), (2, 1, 1, 0), told)
+        self.assertEqual(told["changes"][0]["by"], "`few`")
+        wait_until(lambda: sum(r["predicate"]["kind"] == "access" for r in g.receipts()) == 2, "a receipt of each reading")
+        told = replay("kim")  # no auditor: the arguments stay closed, and that is said
+        self.assertEqual((told["same"], told["stricter"], told["cannotTell"]), (0, 0, 2), told)
+        self.assertIn("auditor", told["said"])
+        self.assertEqual(sum(r["predicate"]["kind"] == "access" for r in g.receipts()), 2)
+
+    def test_a_file_is_taken_as_a_whole_and_never_in_part(self):
+        few = {"id": "few", "ask": {"server": "odd", "tool": "stderr"}}
+        no_stderr = {"id": "no-stderr", "deny": {"server": "odd", "tool": "stderr"}}
+        g = self.start(policy(ALL, NO_RAW))
+        client = g.client().connect()
+        self.write(policy(ALL, no_stderr))  # an emergency, and a deny less
+        waiting = self.state_is(g, "waiting")["waiting"]
+        self.assertEqual(waiting["stricter"], ["the deny `no-stderr` is new."])
+        self.assertIn("no-stderr", g.process.said("reload.waits"))
+        self.assertFalse(client.call("odd__stderr", {"count": 1}).get("isError"), "nothing of it is in force")
+        self.assertIn("what is stricter waits too", self.ask(g, "policy", "diff").stdout)
+        self.write(policy(ALL, NO_RAW, few))  # without the rest it needs nobody
+        wait_until(lambda: (found := self.view(g))["state"] == "in_force" and found["policy"] != waiting["digest"], "the ask")
+        wait_until(lambda: len(self.policy_receipts(g)) == 2, "its receipt")
+        self.write(policy(ALL, NO_RAW, {"id": "few", "deny": few["ask"]}))  # what asked denies: nobody needs to agree
+        wait_until(lambda: len(self.policy_receipts(g)) == 3, "its receipt")
+        self.assertEqual(self.view(g)["state"], "in_force")
+        self.assertEqual(code_of(client.call("odd__stderr", {"count": 1})), "POLICY_DENIED")
+
+    def test_explain_answers_by_its_exit_code_and_as_the_gateway_would(self):
+        g = self.start(policy(ALL, NO_RAW, budgets=[{"id": "few", "per": "run", "requests": 9}]))
+
+        def explain(tool, *more):
+            done = g.run("explain", "odd", tool, '{"count": 1}', *more)
+            self.assertEqual(done.stderr, "")
+            return done.returncode, done.stdout
+
+        for offline in (False, True):
+            if offline:
+                g.stop()
+            words = ("--offline",) if offline else ("--token-file", g.state / "owner.token")
+            code, text = explain("raw", *words, "--principal", "client:local")
+            self.assertEqual((code, text.splitlines()[0]), (1, "verdict: deny"), "although a rule of it allows")
+            code, text = explain("stderr", *words, "--principal", "client:local")
+            self.assertEqual((code, text.splitlines()[0]), (0, "verdict: allow"))
+            self.assertIn("Counted by `few`", text)
+            self.assertNotIn("has no client", text)
+            code, text = explain("stderr", *words, "--principal", "agent:typo")
+            self.assertIn("The config has no client `agent:typo`", text)
+            code, text = explain("stderr", *words, "--principal", "anonymous:7")
+            self.assertEqual((code, text.splitlines()[0]), (1, "verdict: ask"), text)
+            self.assertIn("an anonymous client can only be allowed", text)
+
     def test_a_draft_from_recorded_calls_is_no_looser_than_they_were(self):
         g = self.recorded()
         g.stop()

@@ -7,7 +7,7 @@ let shown = "";
 export async function showRules(me, act) {
   const rules = await api("GET", "policy");
   const waiting = rules.waiting || { digest: "", looser: [], stricter: [] };
-  const key = rules.state + waiting.digest + (rules.refused || "");
+  const key = me.id + rules.state + waiting.digest + (rules.refused || "");
   get("rules").hidden = rules.state === "in_force";
   if (key === shown) return;
   shown = key;
@@ -15,7 +15,8 @@ export async function showRules(me, act) {
   const parts = rules.state === "refused"
     ? [make("p", {}, make("strong", {}, "The files were changed and not taken. "), "What was in force stays: ", marked(rules.refused || ""))]
     : [make("p", {}, make("strong", {}, "Changed rules wait for an operator, "), "because they may loosen (", when(waiting.since), ", by ", marked(waiting.by || ""), ")."),
-      make("ul", {}, lines("looser"), lines("stricter"))];
+      make("ul", {}, lines("looser"), lines("stricter")),
+      waiting.stricter.length ? make("p", {}, "The files are taken as a whole, so what is stricter waits too.") : ""];
   let sure = false;
   const button = make("button", { type: "button", on: { click: () => {
     if (!sure) {

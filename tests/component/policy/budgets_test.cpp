@@ -147,8 +147,13 @@ TEST(Budgets, AClockThatGoesBackGivesNothingBack) {
   const auto client = rig.client();
   EXPECT_EQ(view(rig.call(client, "s__check", "{}")).outcome, "applied");
   EXPECT_EQ(view(rig.call(client, "s__check", "{}")).outcome, "applied");
+  rig.clock.advance(std::chrono::seconds(-30));
+  EXPECT_EQ(view(rig.call(client, "s__check", "{}")).code, "BUDGET_EXHAUSTED") << "so little is a clock being set";
   rig.clock.advance(std::chrono::hours(-48));
-  EXPECT_EQ(view(rig.call(client, "s__check", "{}")).code, "BUDGET_EXHAUSTED");
+  const CallView unsafe = view(rig.call(client, "s__check", "{}"));
+  EXPECT_EQ(unsafe.code, "CLOCK_UNSAFE");
+  EXPECT_EQ(unsafe.retry, "later");
+  EXPECT_NE(unsafe.text.find("the clock went back"), std::string::npos) << unsafe.text;
   rig.clock.advance(std::chrono::hours(48 + 2));
   EXPECT_EQ(view(rig.call(client, "s__check", "{}")).outcome, "applied");
 }
@@ -164,6 +169,75 @@ TEST(Budgets, TheDeadlineOfARunEndsWhatWaitedForAPersonTooLong) {
   rig.run_until([&] { return asked->answer.has_value(); });
   EXPECT_EQ(view(*asked->answer).code, "BUDGET_EXHAUSTED");
   EXPECT_TRUE(rig.all_calls.empty());
+}
+
+TEST(Budgets, AClockThatGoesBackIsNothingToWhatDoesNotDependOnTime) {
+  Rig rig(options(R"(],"budgets":[{"id":"few","per":"principal","requests":2}]})"));
+  const auto client = rig.client();
+  EXPECT_EQ(view(rig.call(client, "s__check", "{}")).outcome, "applied");
+  rig.clock.advance(std::chrono::hours(-48));
+  EXPECT_EQ(view(rig.call(client, "s__check", "{}")).outcome, "applied");
+  EXPECT_EQ(view(rig.call(client, "s__check", "{}")).code, "BUDGET_EXHAUSTED");
+}
+
+TEST(Budgets, TheDeadlineOfARunEndsWhatWasSentToo) {
+  Rig rig(options(R"(],"budgets":[{"id":"run","per":"run","deadline":"400ms"}]})"));
+  rig.servers["s"].on_call = {};
+  const auto client = rig.client();
+  const auto write = rig.send(client, "s__write", R"({"text":"x"})");
+  const auto read = rig.send(client, "s__check", "{}");
+  rig.run_until([&] { return rig.open_calls.size() == 2; });
+  rig.run_until([&] { return write->answer && read->answer; }, "the end of the run");
+  EXPECT_EQ(view(*write->answer).code, "OUTCOME_UNKNOWN") << "it was sent";
+  EXPECT_EQ(view(*read->answer).code, "DEADLINE_EXCEEDED");
+}
+
+TEST(Budgets, ARefusalThatPassesSaysWhenAndOneThatDoesNotSaysSo) {
+  Rig rig(options(
+      R"(],"budgets":[{"id":"slow","per":"principal","match":{"tool":"check"},"rate":"1/m"},{"id":"once","per":"run","match":{"tool":"write"},"requests":1}]})"));
+  const auto client = rig.client();
+  EXPECT_EQ(view(rig.call(client, "s__check", "{}")).outcome, "applied");
+  const CallView later = view(rig.call(client, "s__check", "{}"));
+  EXPECT_EQ(later.code, "BUDGET_EXHAUSTED");
+  EXPECT_EQ(later.retry, "later");
+  EXPECT_NE(later.text.find("The budget `slow` is used up: at most 1 requests in 1m; there may be room again in 1m."),
+            std::string::npos)
+      << later.text;
+  EXPECT_NE(later.text.find("Wait that long"), std::string::npos) << later.text;
+  EXPECT_EQ(view(rig.call(client, "s__write", R"({"text":"a"})")).outcome, "applied");
+  const CallView never = view(rig.call(client, "s__write", R"({"text":"b"})"));
+  EXPECT_EQ(never.retry, "never");
+  EXPECT_NE(never.text.find("Stop calling"), std::string::npos) << never.text;
+  EXPECT_NE(rig.receipts("refusal").back().payload.find(R"("rule":"once")"), std::string::npos);
+}
+
+TEST(Budgets, CountersOfWhoNeverComesBackAreDroppedAndOthersKept) {
+  Rig rig(options(
+      R"(],"budgets":[{"id":"a/run/b","per":"run","requests":9},{"id":"all","per":"principal","requests":9},{"id":"s","per":"server","requests":9,"match":{"server":"s"}}]})"));
+  const auto counters = [&] {
+    std::vector<std::string> names;
+    EXPECT_TRUE(rig.await(rig.store->read([&](Tx& tx) -> Status {
+      names.clear();
+      for (const auto& [name, value] : tx.settings("budget/", {}, 1000)) names.push_back(name);
+      return {};
+    })));
+    return names;
+  };
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(view(rig.call(rig.client(), "s__check", "{}")).outcome, "applied");
+  const auto stranger = rig.client("anonymous:1");
+  stranger->principal.anonymous = true;
+  rig.call(stranger, "s__check", "{}");
+  EXPECT_EQ(counters().size(), 4U + 2U + 1U);
+  rig.clock.advance(std::chrono::hours(24 * 29));
+  const auto lasting = rig.client();
+  rig.call(lasting, "s__check", "{}");
+  rig.await(rig.calls->sweep_budgets());
+  EXPECT_EQ(counters().size(), 5U + 2U + 1U) << "not a month yet";
+  rig.clock.advance(std::chrono::hours(24 * 2));
+  rig.await(rig.calls->sweep_budgets());
+  const std::vector<std::string> left = counters();
+  EXPECT_EQ(left, (std::vector<std::string>{"budget/a%2Frun%2Fb/run/" + lasting->run,
+                                            "budget/all/principal/agent%3Atest", "budget/s/server/s"}));
 }
 
 TEST(Budgets, AReloadKeepsWhatWasCounted) {

@@ -32,7 +32,6 @@ struct FileWatch::State : std::enable_shared_from_this<FileWatch::State> {
   // What matters in a watched folder: these names, every rules file (the folder itself was named), or, where a link
   // leads through it, everything.
   struct Folder {
-    std::string path;
     std::set<std::string> names;
     bool rules = false;
     bool all = false;
@@ -63,20 +62,26 @@ struct FileWatch::State : std::enable_shared_from_this<FileWatch::State> {
     if (!descriptor.is_open()) {
       if (auto opened = open(); !opened) return opened;
     }
-    for (const auto& [number, folder] : watched) ::inotify_rm_watch(descriptor.native_handle(), number);
-    watched.clear();
     std::map<std::string, Folder> folders;
     for (const std::string& path : paths) add(folders, path);
     Status out;
-    for (auto& [path, folder] : folders) {
+    std::map<int, Folder> now;
+    for (const auto& [path, folder] : folders) {
       const int number = ::inotify_add_watch(descriptor.native_handle(), path.c_str(), kMask);
-      folder.path = path;
-      if (number >= 0) {
-        watched[number] = folder;
-      } else {
+      if (number < 0) {
         out = fail(ErrorCode::io, "`" + path + "` cannot be watched: " + std::strerror(errno));
+        continue;
       }
+      Folder& one = now[number];  // two paths may lead to one folder
+      one.names.insert(folder.names.begin(), folder.names.end());
+      one.rules = one.rules || folder.rules;
+      one.all = one.all || folder.all;
     }
+    // A folder that stays keeps its number, and with it the events that were not read yet.
+    for (const auto& [number, folder] : watched) {
+      if (!now.contains(number)) ::inotify_rm_watch(descriptor.native_handle(), number);
+    }
+    watched = std::move(now);
     return out;
   }
 

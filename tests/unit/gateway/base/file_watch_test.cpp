@@ -71,6 +71,17 @@ TEST_F(FileWatchTest, ManyChangesAtOnceAreToldOnceAndOthersNot) {
   EXPECT_FALSE(told(std::chrono::milliseconds(100)));
 }
 
+TEST_F(FileWatchTest, WhatWasNotReadYetSurvivesAnotherWatch) {
+  watch({"policy.jsonc"});
+  write("policy.jsonc");  // while the loop is busy with what came before, and then watches anew
+  watch({"policy.jsonc", "rules"});
+  EXPECT_TRUE(told());
+  write("rules/a.jsonc");
+  watch({"policy.jsonc"});
+  write("rules/a.jsonc");
+  EXPECT_FALSE(told(std::chrono::milliseconds(100))) << "nobody watches that any more";
+}
+
 TEST_F(FileWatchTest, SeesTheFilesOfAFolder) {
   watch({"rules"});
   write("rules/b.jsonc");

@@ -6,7 +6,8 @@
 namespace sallyport::policy {
 namespace {
 
-constexpr std::uint64_t kMatchLimit = 100'000;  // steps of one match, which the judging pays for
+// Steps of one match, which the judging pays for: enough to look at every character a few times, never for more.
+constexpr std::uint64_t match_limit(std::size_t length) { return 100'000 + 8 * static_cast<std::uint64_t>(length); }
 
 }  // namespace
 
@@ -29,7 +30,7 @@ Truth Pattern::matches(std::string_view text, Work& work) const {
   if (!work.take(1 + text.size() / 64) || !valid_utf8(text)) return Truth::undetermined;
   schema::Matcher matcher;
   std::uint64_t steps = 0;
-  const auto outcome = matcher.match(code_->regex, text.data() == nullptr ? "" : text, steps, kMatchLimit);
+  const auto outcome = matcher.match(code_->regex, text.data() == nullptr ? "" : text, steps, match_limit(text.size()));
   if (!work.spend(steps) || outcome == schema::Matcher::Outcome::limit) return Truth::undetermined;
   return outcome == schema::Matcher::Outcome::match ? Truth::yes : Truth::no;
 }

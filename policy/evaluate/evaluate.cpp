@@ -19,8 +19,11 @@ Reason reason(ReasonCode code, std::string message, std::string rule) {
       .code = code, .message = std::move(message), .rule = std::move(rule), .pointer = {}, .has_pointer = false};
 }
 
-std::string denial(const Rule& rule) {
-  return rule.message.empty() ? "The rules of this gateway deny this call." : rule.message;
+// `sure`: the rule speaks of this call beyond doubt. Else its words alone would say what nobody knows.
+std::string denial(const Rule& rule, bool sure) {
+  std::string out = rule.message.empty() ? "The rules of this gateway deny this call." : rule.message;
+  if (!sure) out += " (Something in the call could not be judged, so it counts as what the rule is about.)";
+  return out;
 }
 
 void add_matched(Weighed& out, const Rule& rule, const Judged& judged) {
@@ -29,7 +32,7 @@ void add_matched(Weighed& out, const Rule& rule, const Judged& judged) {
   switch (rule.kind) {
     case RuleKind::deny:
       out.denied = true;
-      out.reasons.push_back(reason(ReasonCode::policy_denied, denial(rule), rule.id));
+      out.reasons.push_back(reason(ReasonCode::policy_denied, denial(rule, judged.sure), rule.id));
       break;
     case RuleKind::ask:
       matched.approval = rule.approval;

@@ -213,6 +213,33 @@ TEST_F(EvaluateTest, TighteningHoldsUnlessFalseAndLooseningOnlyIfTrue) {
   EXPECT_EQ(rules(allow, refund(R"({"order_id":"1","amount":"50"})")), V::ask);
 }
 
+TEST_F(EvaluateTest, ADenialSaysWhereItRestsOnWhatCouldNotBeJudged) {
+  const std::string text =
+      R"({"rules":[{"id":"a","allow":{"server":"files"}},{"id":"d","deny":{"server":"files","paths":{"pathWithin":"/etc"}},"message":"Not there."}]})";
+  const auto message = [&](const std::string& path) {
+    const Decision decision = shop_.decide(text, {.arguments = R"({"path":")" + path + "\"}"});
+    EXPECT_EQ(decision.verdict, Verdict::deny) << path;
+    return decision.reasons.empty() ? std::string() : decision.reasons[0].message;
+  };
+  EXPECT_EQ(message("/etc/passwd"), "Not there.");
+  EXPECT_EQ(message("/home/../etc"),
+            "Not there. (Something in the call could not be judged, so it counts as what the rule is about.)");
+}
+
+TEST_F(EvaluateTest, LongTextsAreJudgedByPatternsThatLookAtEachCharacterOnce) {
+  const std::string text =
+      R"({"rules":[{"id":"a","allow":{"server":"files"}},{"id":"d","deny":{"server":"files","anyArgument":{"pattern":"(.*/)?\\.github/workflows/.*"}}},{"id":"e","deny":{"server":"files","anyArgument":{"pattern":".*@(everyone|here).*"}}}]})";
+  std::string content;
+  for (int i = 0; i < 50'000; ++i) content += "a = b / c;\\n";
+  const auto verdict = [&](const std::string& end) {
+    return shop_.verdict(text,
+                         {.tool = "write_file", .arguments = R"({"path":"/a","content":")" + content + end + "\"}"});
+  };
+  EXPECT_EQ(verdict(""), Verdict::allow);
+  EXPECT_EQ(verdict("x/.github/workflows/y"), Verdict::deny);
+  EXPECT_EQ(verdict("@here"), Verdict::deny);
+}
+
 TEST_F(EvaluateTest, UnlessIsWhatTheRuleDoesNotSpeakOf) {
   const std::string deny =
       R"({"id":"d","deny":{"server":"orders"},"unless":[{"tool":"get_*"},{"tool":"refund","arguments":{"order_id":{},"amount":{"maximum":5}}}]})";

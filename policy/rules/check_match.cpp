@@ -2,6 +2,7 @@
 // conditions it makes impossible, matches that no tool can fulfil.
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <unordered_map>
 
 #include "policy/rules/reader.hpp"
@@ -19,6 +20,10 @@ std::vector<std::string> names_of(const std::vector<T>& list, Projection project
 
 bool speaks(const Match& match, Method method) {
   return std::ranges::find(match.methods, method) != match.methods.end();
+}
+
+bool names_server(const Match& match, const VocabularyServer& server) {
+  return match.servers.empty() || std::ranges::binary_search(match.servers, server.id);
 }
 
 // Where the name stands: the string itself, or the element of the list.
@@ -71,22 +76,33 @@ void Reader::check_servers(const Match& match, json::Value source) {
 
 void Reader::check_tool_names(const Match& match, json::Value source) {
   if (!match.tools) return;
+  const bool calls = speaks(match, Method::tools_call);
   const bool prompts = speaks(match, Method::prompts_get) || speaks(match, Method::completion_complete);
-  std::vector<std::string_view> known;
-  bool all_known = true;
   for (const VocabularyServer& server : vocabulary_.servers) {
-    const bool named = match.servers.empty() || std::ranges::find(match.servers, server.id) != match.servers.end();
-    if (!named) continue;
-    if (!server.accepted || (prompts && server.prompts.empty())) all_known = false;
-    if (speaks(match, Method::tools_call)) {
-      for (const VocabularyTool& tool : server.tools) known.emplace_back(tool.name);
+    if (!names_server(match, server)) continue;
+    if (!server.accepted || (prompts && server.prompts.empty())) return;  // noted, where a server is named
+  }
+  const auto is_known = [&](const std::string& name) {
+    const auto offers = [&](const Offered& one) { return names_server(match, *one.server); };
+    if (calls && std::ranges::any_of(offered(name), offers)) return true;
+    return prompts && std::ranges::any_of(vocabulary_.servers, [&](const VocabularyServer& server) {
+             return names_server(match, server) && std::ranges::find(server.prompts, name) != server.prompts.end();
+           });
+  };
+  std::vector<std::string> unknown_names;
+  std::ranges::copy_if(match.tools->exact, std::back_inserter(unknown_names),
+                       [&](const std::string& name) { return !is_known(name); });
+  if (unknown_names.empty() && match.tools->prefixes.empty()) return;
+  std::vector<std::string_view> known;
+  for (const VocabularyServer& server : vocabulary_.servers) {
+    if (!names_server(match, server)) continue;
+    for (const VocabularyTool& tool : server.tools) {
+      if (calls) known.emplace_back(tool.name);
     }
     if (prompts) known.insert(known.end(), server.prompts.begin(), server.prompts.end());
   }
-  if (!all_known) return;  // noted, where a server is named
   const json::Value list = source.find("tool");
-  for (const std::string& name : match.tools->exact) {
-    if (std::ranges::find(known, name) != known.end()) continue;
+  for (const std::string& name : unknown_names) {
     unknown(place_of(list, name), "tool", name, std::vector<std::string>(known.begin(), known.end()),
             match.servers.size() == 1 ? "server `" + visible(match.servers[0]) +
                                             "` has no accepted tool of that name; names are case-sensitive"
@@ -133,11 +149,19 @@ void Reader::check_principals(const Match& match, json::Value source) {
 std::vector<const VocabularyTool*> Reader::concerned(const Match& match, bool& all_known) const {
   std::vector<const VocabularyTool*> out;
   all_known = true;
+  const bool exact = match.tools && match.tools->prefixes.empty();
   for (const VocabularyServer& server : vocabulary_.servers) {
-    if (!match.servers.empty() && std::ranges::find(match.servers, server.id) == match.servers.end()) continue;
+    if (!names_server(match, server)) continue;
     all_known = all_known && server.accepted;
+    if (exact) continue;
     for (const VocabularyTool& tool : server.tools) {
       if (!match.tools || match.tools->matches(tool.name)) out.push_back(&tool);
+    }
+  }
+  if (!exact) return out;
+  for (const std::string& name : match.tools->exact) {
+    for (const Offered& one : offered(name)) {
+      if (names_server(match, *one.server)) out.push_back(one.tool);
     }
   }
   return out;
@@ -271,6 +295,27 @@ void Reader::check_concerned(const Match& match, json::Value source, bool own_to
   if (match.paths && !some_paths && all_known) {
     idle(source.find("paths"), "no tool that this names has `paths` in its contract: name them in the trust file");
   }
+}
+
+void Reader::check_redact(const std::string& pointer, json::Value where) {
+  constexpr std::size_t kMostSearched = 200'000;
+  const auto steps = pointer_steps(pointer);
+  if (!steps || steps->empty()) return;
+  const std::vector<std::string> parent(steps->begin(), steps->end() - 1);
+  std::vector<std::string> known;
+  for (const VocabularyServer& server : vocabulary_.servers) {
+    if (!server.accepted || !server.prompts.empty()) return;  // nobody can tell
+    for (const VocabularyTool& tool : server.tools) {
+      if (!tool.input_schema || ++looked_for_ > kMostSearched) return;
+      const SchemaView root(tool.input_schema);
+      if (root.names().empty()) continue;  // takes nothing, or does not say what
+      if (steps->back() == "*" || root.at(parent).may_name(steps->back())) return;
+      for (std::string& name : root.names()) known.push_back("/" + pointer_step(name));
+    }
+  }
+  const auto near = nearest(pointer, known);
+  faults_.warning(where, "no accepted tool declares an argument `" + visible(pointer) + "`: nothing is redacted by it" +
+                             (near ? "; did you mean `" + visible(*near) + "`?" : ""));
 }
 
 void Reader::check(const Match& match, json::Value source) {

@@ -141,7 +141,10 @@ void Builder::read_rest(const Source& source) {
     policy_.budgets.push_back(std::move(*budget));
   });
   each(faults, root.find("redact"), "redact", 10'000, [&](json::Value value, std::size_t) {
-    if (auto pointer = reader.pointer(value, "a member of `redact`")) policy_.redact.push_back(std::move(*pointer));
+    auto pointer = reader.pointer(value, "a member of `redact`");
+    if (!pointer) return;
+    reader.check_redact(*pointer, value);
+    policy_.redact.push_back(std::move(*pointer));
   });
   each(faults, root.find("tests"), "tests", kMaxTests, [&](json::Value value, std::size_t index) {
     if (auto test = reader.test(value, index)) policy_.tests.push_back(std::move(*test));

@@ -32,6 +32,15 @@ std::optional<Budget::Per> parse_per(std::string_view text) {
   return std::nullopt;
 }
 
+// Why no valid value here can be added up; nullopt: some can.
+std::optional<std::string> no_amount(const SchemaView& schema) {
+  const auto source = json::Document::parse(R"({"minimum":0})");
+  FaultList none{{}};
+  const auto amount =
+      source ? Condition::compile(source->root(), {none, Place::tightening, false, nullptr}) : std::nullopt;
+  return amount ? amount->impossible(schema) : std::nullopt;
+}
+
 }  // namespace
 
 void Reader::read_limits(BudgetRule& rule, json::Value value) {
@@ -78,6 +87,8 @@ void Reader::check_sum(const BudgetRule& rule, json::Value value) {
     if (!root.at(parent).may_name(steps->back())) {
       unknown(where, "argument", *budget.sum, root.names(),
               "the pinned schema of `" + visible(tool->name) + "` does not have it, so every call would be refused");
+    } else if (const auto words = no_amount(root.at(*steps))) {
+      faults_.error(where, "of `" + visible(tool->name) + "`, " + *words + ": every call would be refused");
     }
   }
 }

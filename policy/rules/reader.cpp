@@ -30,6 +30,18 @@ json::Position Lines::at(json::Value value) {
   return {line_, static_cast<std::uint32_t>(offset - line_start_) + 1};
 }
 
+Reader::Reader(const Vocabulary& vocabulary, FaultList& faults, std::string file, bool idle_is_error)
+    : vocabulary_(vocabulary), faults_(faults), file_(std::move(file)), idle_is_error_(idle_is_error) {
+  for (const VocabularyServer& server : vocabulary_.servers) {
+    for (const VocabularyTool& tool : server.tools) offered_[tool.name].push_back({&server, &tool});
+  }
+}
+
+std::span<const Reader::Offered> Reader::offered(std::string_view name) const {
+  const auto found = offered_.find(name);
+  return found == offered_.end() ? std::span<const Offered>() : std::span<const Offered>(found->second);
+}
+
 void Reader::unknown(json::Value where, std::string_view kind, std::string_view name,
                      std::span<const std::string> known, std::string_view otherwise) {
   if (faults_.full()) return;

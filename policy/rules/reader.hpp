@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "policy/rules/parse.hpp"
@@ -27,8 +28,7 @@ class Lines {
 
 class Reader {
  public:
-  Reader(const Vocabulary& vocabulary, FaultList& faults, std::string file, bool idle_is_error)
-      : vocabulary_(vocabulary), faults_(faults), file_(std::move(file)), idle_is_error_(idle_is_error) {}
+  Reader(const Vocabulary& vocabulary, FaultList& faults, std::string file, bool idle_is_error);
 
   // Generic (reader.cpp). An absent value gives nullopt without a fault.
   void only(json::Value object, std::initializer_list<std::string_view> known, std::string_view what);
@@ -62,6 +62,9 @@ class Reader {
   [[nodiscard]] std::optional<BudgetRule> budget(json::Value value);
   [[nodiscard]] std::optional<PolicyTest> test(json::Value value, std::size_t index);
 
+  // A value that no tool takes is kept from nobody: a misspelled name, most likely.
+  void check_redact(const std::string& pointer, json::Value where);
+
   [[nodiscard]] FaultList& faults() { return faults_; }
   [[nodiscard]] CompileContext context(Place place, bool closed) const {
     return CompileContext{faults_, place, closed, &vocabulary_.variables};
@@ -76,6 +79,12 @@ class Reader {
   void check_tool_names(const Match& match, json::Value source);
   void check_principals(const Match& match, json::Value source);
   void check_shape(const Match& match, json::Value source);
+  // Accepted tools by their own names, so that a rule that names one costs no more among many.
+  struct Offered {
+    const VocabularyServer* server;
+    const VocabularyTool* tool;
+  };
+  [[nodiscard]] std::span<const Offered> offered(std::string_view name) const;
   [[nodiscard]] std::vector<const VocabularyTool*> concerned(const Match& match, bool& all_known) const;
   void check_concerned(const Match& match, json::Value source, bool own_tools);
   void check_arguments(const Match& match, json::Value source, std::span<const VocabularyTool* const> tools, bool each);
@@ -95,6 +104,8 @@ class Reader {
   FaultList& faults_;
   std::string file_;
   bool idle_is_error_;
+  std::unordered_map<std::string_view, std::vector<Offered>> offered_;
+  std::size_t looked_for_ = 0;   // tools that were searched for what is redacted
   std::set<std::string> noted_;  // servers without accepted definitions, said once
   Lines lines_;
 };

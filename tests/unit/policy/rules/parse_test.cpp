@@ -324,6 +324,8 @@ TEST_F(ParseTest, NamesTheFaultsOfBudgets) {
        "unknown argument"},
       {R"({"id":"a","per":"run","sum":"/amount","max":-5,"match":{"server":"orders","tool":"refund"}})", "0 or more"},
       {R"({"id":"a","per":"run","max":5,"requests":1})", "belongs to a `sum`"},
+      {R"({"id":"a","per":"run","sum":"/currency","max":5,"match":{"server":"orders","tool":"refund"}})",
+       "every call would be refused"},
       {R"({"id":"a","per":"run","requests":1},{"id":"a","per":"run","requests":1})", "is taken"},
   };
   for (const Bad& each : cases) {
@@ -331,6 +333,14 @@ TEST_F(ParseTest, NamesTheFaultsOfBudgets) {
     EXPECT_NE(text.find(each.words), std::string::npos) << each.rule << "\n" << text;
   }
   EXPECT_NE(faults(R"({"redact":["password"]})").find("JSON Pointer"), std::string::npos);
+}
+
+TEST_F(ParseTest, WarnsOfWhatIsRedactedNowhere) {
+  EXPECT_EQ(faults(R"({"redact":["/amonut"]})"), "") << "`export` may have it: nobody can tell";
+  std::erase_if(shop_.vocabulary.servers, [](const VocabularyServer& server) { return !server.accepted; });
+  EXPECT_NE(faults(R"({"redact":["/amonut"]})").find("did you mean `/amount`?"), std::string::npos);
+  EXPECT_NE(faults(R"({"redact":["/to/ibna"]})").find("nothing is redacted by it"), std::string::npos);
+  EXPECT_EQ(faults(R"({"redact":["/amount","/to/iban","/lines/*/sku","/paths/*"]})"), "");
 }
 
 TEST_F(ParseTest, EveryMisspelledMemberFailsToLoad) {

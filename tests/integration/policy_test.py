@@ -320,6 +320,19 @@ class Policy(Case):
         self.assertLess(len(done.stdout), 2000)
         self.assertEqual(code_of(client.call("odd__raw", {"a": 1})), "POLICY_DENIED")
 
+    def test_the_deadline_of_a_run_ends_what_was_sent_too(self):
+        self.file = self.folder / "policy.jsonc"
+        self.write(policy(ALL, budgets=[{"id": "run", "per": "run", "deadline": "4s"}]))
+        trust = {"servers": {"odd": {"tools": {"raw": "read", "never": {"effect": "file"}}}}}
+        g = self.gateway(servers=ODD, trust=trust, policy="policy.jsonc").start()
+        client = g.client().connect()
+        result = client.call("odd__never", {})  # by itself it would be waited for five minutes
+        self.assertEqual(code_of(result), "OUTCOME_UNKNOWN", result)
+        self.assertIn("did not answer `never` in time", result["content"][0]["text"])
+        result = client.call("odd__raw", {"a": 1})
+        self.assertEqual(code_of(result), "BUDGET_EXHAUSTED")
+        self.assertIn("the run's deadline of 4s is over", result["content"][0]["text"])
+
     def test_a_budget_holds_however_often_the_gateway_is_killed(self):
         trust = {"servers": {"odd": {"tools": {"stderr": {"effect": "file", "errors": "none", "scope": "n-{/n}"}}}}}
         self.file = self.folder / "policy.jsonc"

@@ -180,18 +180,6 @@ TEST(Budgets, AClockThatGoesBackIsNothingToWhatDoesNotDependOnTime) {
   EXPECT_EQ(view(rig.call(client, "s__check", "{}")).code, "BUDGET_EXHAUSTED");
 }
 
-TEST(Budgets, TheDeadlineOfARunEndsWhatWasSentToo) {
-  Rig rig(options(R"(],"budgets":[{"id":"run","per":"run","deadline":"400ms"}]})"));
-  rig.servers["s"].on_call = {};
-  const auto client = rig.client();
-  const auto write = rig.send(client, "s__write", R"({"text":"x"})");
-  const auto read = rig.send(client, "s__check", "{}");
-  rig.run_until([&] { return rig.open_calls.size() == 2; });
-  rig.run_until([&] { return write->answer && read->answer; }, "the end of the run");
-  EXPECT_EQ(view(*write->answer).code, "OUTCOME_UNKNOWN") << "it was sent";
-  EXPECT_EQ(view(*read->answer).code, "DEADLINE_EXCEEDED");
-}
-
 TEST(Budgets, ARefusalThatPassesSaysWhenAndOneThatDoesNotSaysSo) {
   Rig rig(options(
       R"(],"budgets":[{"id":"slow","per":"principal","match":{"tool":"check"},"rate":"1/m"},{"id":"once","per":"run","match":{"tool":"write"},"requests":1}]})"));

@@ -2,6 +2,7 @@
 // conditions it makes impossible, matches that no tool can fulfil.
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <iterator>
 #include <unordered_map>
 
@@ -272,6 +273,32 @@ void Reader::check_arguments(const Match& match, json::Value source, std::span<c
   }
 }
 
+// Paths are what contracts call so. A tool that plainly takes one, but whose contract does not say it, slips through a
+// rule about paths.
+void Reader::check_paths(const Match& match, json::Value source, std::span<const VocabularyTool* const> tools,
+                         bool all_known) {
+  const json::Value where = source.find("paths");
+  if (std::ranges::all_of(tools, [](const VocabularyTool* tool) { return tool->paths.empty(); })) {
+    if (all_known) idle(where, "no tool that this names has `paths` in its contract: name them in the trust file");
+    return;
+  }
+  if (match.place != Place::tightening) return;
+  constexpr std::array<std::string_view, 4> kTelling{"path", "file", "dir", "folder"};
+  const auto telling = [&](std::string name) {
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return std::ranges::any_of(kTelling, [&](std::string_view part) { return name.find(part) != std::string::npos; });
+  };
+  for (const VocabularyTool* tool : tools) {
+    if (!tool->paths.empty() || !tool->input_schema) continue;
+    const std::vector<std::string> names = SchemaView(tool->input_schema).names();
+    const auto found = std::ranges::find_if(names, telling);
+    if (found == names.end() || !slips_.insert(tool).second) continue;
+    faults_.warning(where, "`" + visible(tool->name) + "` takes `" + visible(*found) +
+                               "`, and its contract names no `paths`: this rule does not look at it; name them in the "
+                               "trust file");
+  }
+}
+
 void Reader::check_concerned(const Match& match, json::Value source, bool own_tools) {
   if (!speaks(match, Method::tools_call)) return;
   bool all_known = true;
@@ -291,10 +318,7 @@ void Reader::check_concerned(const Match& match, json::Value source, bool own_to
     check_arguments(match, source, tools, each);
     if (each || all_known) check_required(match, source, tools, each);
   }
-  const bool some_paths = std::ranges::any_of(tools, [](const VocabularyTool* tool) { return !tool->paths.empty(); });
-  if (match.paths && !some_paths && all_known) {
-    idle(source.find("paths"), "no tool that this names has `paths` in its contract: name them in the trust file");
-  }
+  if (match.paths) check_paths(match, source, tools, all_known);
 }
 
 void Reader::check_redact(const std::string& pointer, json::Value where) {

@@ -89,6 +89,8 @@ class Reader {
   void check_concerned(const Match& match, json::Value source, bool own_tools);
   void check_arguments(const Match& match, json::Value source, std::span<const VocabularyTool* const> tools, bool each);
   void check_required(const Match& match, json::Value source, std::span<const VocabularyTool* const> tools, bool each);
+  void check_paths(const Match& match, json::Value source, std::span<const VocabularyTool* const> tools,
+                   bool all_known);
   void check_labels(const Match& match, json::Value source, std::span<const VocabularyTool* const> tools);
   void note_unaccepted(json::Value where, const std::string& server);
   void check_kind(Rule& rule, json::Value value, json::Value own);
@@ -105,8 +107,9 @@ class Reader {
   std::string file_;
   bool idle_is_error_;
   std::unordered_map<std::string_view, std::vector<Offered>> offered_;
-  std::size_t looked_for_ = 0;   // tools that were searched for what is redacted
-  std::set<std::string> noted_;  // servers without accepted definitions, said once
+  std::set<const VocabularyTool*> slips_;  // said once of each tool
+  std::size_t looked_for_ = 0;             // tools that were searched for what is redacted
+  std::set<std::string> noted_;            // servers without accepted definitions, said once
   Lines lines_;
 };
 

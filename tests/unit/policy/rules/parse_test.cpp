@@ -206,6 +206,17 @@ TEST_F(ParseTest, WarnsOfIdleRulesAndRefusesThemInCheck) {
   }
 }
 
+TEST_F(ParseTest, WarnsOfToolsWhosePathsARuleDoesNotSee) {
+  const std::string text = R"({"rules":[{"id":"d","deny":{"server":"files","paths":{"pattern":".*\\.env"}}}]})";
+  EXPECT_EQ(faults(text), "");
+  shop_.vocabulary.servers[0].tools[0].paths.clear();
+  EXPECT_NE(faults(text).find("warning: `read_file` takes `path`, and its contract names no `paths`"),
+            std::string::npos)
+      << faults(text);
+  EXPECT_EQ(faults(R"({"rules":[{"id":"a","allow":{"server":"files","paths":{"pathWithin":"/x"}}}]})"), "")
+      << "what allows does not speak of it, and that is safe";
+}
+
 TEST_F(ParseTest, LeavesNamesAloneThatMayComeYet) {
   for (const char* match : {R"({"principal":"anon*"})", R"({"principal":"anonymous:*"})",
                             R"({"principal":"local:10*"})", R"({"principal":"client:*"})", R"({"principal":"user:*"})",

@@ -78,9 +78,38 @@ TEST(Budget, WindowsSlideAndNeverLetMoreThrough) {
   for (std::size_t i = 10; i < passed.size(); ++i)
     EXPECT_GT(passed[i] - passed[i - 10], 3600 * 1000) << "eleven in one hour";
   EXPECT_LE(counter.slots.size(), static_cast<std::size_t>(kSlots) + 1);
-  const auto refused = check(b, counter, {.requests = 11, .attempts = 0, .amount = {}}, kNow);
+  const auto refused = check(b, counter, {.requests = 11, .attempts = 0, .amount = {}}, counter.latest);
   ASSERT_TRUE(refused);
   EXPECT_FALSE(refused->retry_after) << "more than the whole never fits";
+}
+
+TEST(Budget, ATimeThatWentBackIsUnsafeForWhatDependsOnIt) {
+  const Charge one{.requests = 1, .attempts = 0, .amount = {}};
+  for (const bool timed : {true, false}) {
+    Budget b = budget();
+    b.requests = 10;
+    if (timed) b.window = std::chrono::hours(1);
+    Counter counter;
+    count(b, counter, one, kNow);
+    EXPECT_FALSE(check(b, counter, one, kNow - kClockSlack.count())) << "a clock that is set";
+    const auto refused = check(b, counter, one, kNow - kClockSlack.count() - 1);
+    ASSERT_EQ(refused.has_value(), timed);
+    if (!timed) continue;
+    EXPECT_TRUE(refused->clock);
+    EXPECT_EQ(refused->words, "the clock went back by 61s since it was last counted");
+    ASSERT_TRUE(refused->retry_after);
+    EXPECT_FALSE(check(b, counter, one, kNow - kClockSlack.count() - 1 + refused->retry_after->count()));
+  }
+}
+
+TEST(Budget, SaysWhenARunEnds) {
+  Budget b = budget();
+  Counter counter;
+  EXPECT_FALSE(run_end(b, counter));
+  b.deadline = std::chrono::minutes(10);
+  EXPECT_FALSE(run_end(b, counter)) << "it has not begun";
+  count(b, counter, {.requests = 1, .attempts = 0, .amount = {}}, kNow);
+  EXPECT_EQ(run_end(b, counter), kNow + 600'000);
 }
 
 TEST(Budget, SaysWhenItMayFit) {

@@ -11,15 +11,20 @@ namespace {
 
 using Node = Condition::Node;
 
-void say(Miss* miss, std::string words) {
-  if (miss != nullptr && miss->words.empty()) miss->words = std::move(words);
+// Words are made only where somebody reads them: most conditions are judged for the verdict alone.
+void say(Miss* miss, std::string_view words) {
+  if (miss != nullptr && miss->words.empty()) miss->words = words;
+}
+void say(Miss* miss, std::string_view words, auto detail) {
+  if (miss != nullptr && miss->words.empty()) miss->words = std::string(words) + detail();
 }
 
 Truth judge_operands(const Node& node, json::Value value, Miss* miss) {
   const json::Kind kind = value.kind();
   const bool only_null = node.kinds == kind_bit(json::Kind::null);
   if ((node.kinds & kind_bit(kind)) == 0 && !only_null) {
-    say(miss, "cannot be judged: it is of another type (" + std::string(json::to_string(kind)) + ")");
+    say(miss, "cannot be judged: it is of another type ",
+        [&] { return "(" + std::string(json::to_string(kind)) + ")"; });
     return Truth::undetermined;
   }
   std::optional<Decimal> number;
@@ -38,8 +43,8 @@ Truth judge_operands(const Node& node, json::Value value, Miss* miss) {
                        (kind == json::Kind::string && value.equals(operand.text));
     if (equal) return Truth::yes;
   }
-  say(miss,
-      node.operands.size() == 1 ? "is not the value that the rule names" : "is none of the values that the rule names");
+  say(miss, std::string_view(node.operands.size() == 1 ? "is not the value that the rule names"
+                                                       : "is none of the values that the rule names"));
   return Truth::no;
 }
 
@@ -50,7 +55,7 @@ Truth judge_number(const Node& node, json::Value value, Miss* miss) {
     return Truth::undetermined;
   }
   const auto fails = [&](const std::optional<Decimal>& bound, bool failed, std::string_view keyword) {
-    if (bound && failed) say(miss, "fails `" + std::string(keyword) + "` " + bound->text());
+    if (bound && failed) say(miss, "fails `", [&] { return std::string(keyword) + "` " + bound->text(); });
     return bound && failed;
   };
   const bool failed =
@@ -96,11 +101,11 @@ Truth judge_string(const Node& node, json::Value value, Work& work, Miss* miss) 
   if (node.min_length || node.max_length) {
     const std::size_t length = code_points(text);
     if (node.min_length && length < *node.min_length) {
-      say(miss, "fails `minLength` " + std::to_string(*node.min_length));
+      say(miss, "fails `minLength` ", [&] { return std::to_string(*node.min_length); });
       return Truth::no;
     }
     if (node.max_length && length > *node.max_length) {
-      say(miss, "fails `maxLength` " + std::to_string(*node.max_length));
+      say(miss, "fails `maxLength` ", [&] { return std::to_string(*node.max_length); });
       return Truth::no;
     }
   }
@@ -117,11 +122,11 @@ Truth judge_string(const Node& node, json::Value value, Work& work, Miss* miss) 
 
 Truth judge_array(const Node& node, json::Value value, const SchemaView& schema, Work& work, Miss* miss) {
   if (node.min_items && value.size() < *node.min_items) {
-    say(miss, "fails `minItems` " + std::to_string(*node.min_items));
+    say(miss, "fails `minItems` ", [&] { return std::to_string(*node.min_items); });
     return Truth::no;
   }
   if (node.max_items && value.size() > *node.max_items) {
-    say(miss, "fails `maxItems` " + std::to_string(*node.max_items));
+    say(miss, "fails `maxItems` ", [&] { return std::to_string(*node.max_items); });
     return Truth::no;
   }
   if (!node.items) return Truth::yes;
@@ -159,7 +164,8 @@ Truth Condition::judge(json::Value value, const SchemaView& schema, Work& work, 
   if (node.kinds == 0) return Truth::yes;
   const json::Kind kind = value.kind();
   if ((node.kinds & kind_bit(kind)) == 0) {
-    say(miss, "cannot be judged: it is of another type (" + std::string(json::to_string(kind)) + ")");
+    say(miss, "cannot be judged: it is of another type ",
+        [&] { return "(" + std::string(json::to_string(kind)) + ")"; });
     return Truth::undetermined;
   }
   Truth out = Truth::yes;

@@ -138,6 +138,16 @@ bool SchemaView::may_name(std::string_view name) const {
   return !declares_some && !forbids;
 }
 
+bool SchemaView::may_hold(const std::vector<std::string>& steps) const {
+  SchemaView here = *this;
+  for (const std::string& step : steps) {
+    SchemaView next = here.at({step});
+    if (!next.declared()) return step == "*" ? here.names().empty() : here.may_name(step);
+    here = std::move(next);
+  }
+  return true;
+}
+
 std::vector<std::string> SchemaView::names() const {
   std::vector<std::string> out;
   for (const json::Value node : nodes()) {

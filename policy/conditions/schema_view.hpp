@@ -28,6 +28,8 @@ class SchemaView {
   // Whether a rule may name a member here: it is declared (`properties`, `patternProperties`, a schema as
   // `additionalProperties`), or this place declares no members at all and does not forbid them.
   [[nodiscard]] bool may_name(std::string_view name) const;
+  // The same of a whole way down from here; behind a place that says nothing of what is in it, anything may be.
+  [[nodiscard]] bool may_hold(const std::vector<std::string>& steps) const;
   [[nodiscard]] std::vector<std::string> names() const;  // of `properties`; sorted, unique
   [[nodiscard]] std::vector<json::Value> defaults() const;
   // The schema objects that speak of this place, whether or not they always apply.

@@ -325,7 +325,6 @@ void Reader::check_redact(const std::string& pointer, json::Value where) {
   constexpr std::size_t kMostSearched = 200'000;
   const auto steps = pointer_steps(pointer);
   if (!steps || steps->empty()) return;
-  const std::vector<std::string> parent(steps->begin(), steps->end() - 1);
   std::vector<std::string> known;
   for (const VocabularyServer& server : vocabulary_.servers) {
     if (!server.accepted || !server.prompts.empty()) return;  // nobody can tell
@@ -333,7 +332,7 @@ void Reader::check_redact(const std::string& pointer, json::Value where) {
       if (!tool.input_schema || ++looked_for_ > kMostSearched) return;
       const SchemaView root(tool.input_schema);
       if (root.names().empty()) continue;  // takes nothing, or does not say what
-      if (steps->back() == "*" || root.at(parent).may_name(steps->back())) return;
+      if (root.may_hold(*steps)) return;
       for (std::string& name : root.names()) known.push_back("/" + pointer_step(name));
     }
   }

@@ -83,8 +83,7 @@ void Reader::check_sum(const BudgetRule& rule, json::Value value) {
     if (!tool->input_schema) continue;
     const auto steps = pointer_steps(*budget.sum);
     const SchemaView root(tool->input_schema);
-    const std::vector<std::string> parent(steps->begin(), steps->end() - 1);
-    if (!root.at(parent).may_name(steps->back())) {
+    if (!root.may_hold(*steps)) {
       unknown(where, "argument", *budget.sum, root.names(),
               "the pinned schema of `" + visible(tool->name) + "` does not have it, so every call would be refused");
     } else if (const auto words = no_amount(root.at(*steps))) {

@@ -155,6 +155,28 @@ class Policy(Case):
         self.assertEqual(g.ask_control("GET", "/metrics", "kim")[0], 200)
         self.assertTrue(Http(g, token="two").connect().tools())
 
+    def test_who_leaves_a_group_is_held_back_by_no_less_or_it_waits(self):
+        hashes = {name: hashlib.sha256(name.encode()).hexdigest() for name in ("one", "dana")}
+        dana = {"id": "user:dana", "tokenSha256": hashes["dana"], "roles": ["operator"]}
+        two = {"id": "agent:two", "tokenSha256": hashlib.sha256(b"two").hexdigest(), "groups": ["free", "held"]}
+
+        def one(*groups):
+            return {"id": "agent:one", "tokenSha256": hashes["one"], "groups": list(groups)}
+
+        g = self.start(policy({"id": "free", "allow": {"server": "odd", "group": "free"}},
+                              {"id": "held", "deny": {"server": "odd", "tool": "raw", "group": "held"}}, default="deny"),
+                       clients=[one("free", "held"), two], people=[dana])
+        settings = json.loads(g.config.read_text())
+        client = Http(g, token="one").connect()
+        self.assertFalse(client.call("odd__stderr", {"count": 1}).get("isError"))
+        g.write({**settings, "clients": [one("held"), two]})  # an allow less: at once
+        wait_until(lambda: len(self.policy_receipts(g)) == 2, "its receipt")
+        self.assertEqual(code_of(Http(g, token="one").connect().call("odd__stderr", {"count": 1})), "POLICY_DENIED")
+        g.write({**settings, "clients": [one(), two]})  # a deny less
+        found = wait_until(lambda: (view := json.loads(g.ask_control("GET", "/api/v1/policy", "dana")[1]))["state"] == "waiting"
+                           and view["waiting"], "the question")
+        self.assertEqual(found["looser"], ["client `agent:one` is in other groups."])
+
     def test_definitions_that_are_accepted_leave_a_waiting_policy_waiting(self):
         g = self.start(policy(ALL, NO_RAW), accept=False)
         self.write(policy(ALL))

@@ -55,7 +55,7 @@ asio::awaitable<Answer> Calls::other_call(Inbound inbound, Method method, Target
 namespace {
 
 // The verdict as it would be if evidence and hooks had nothing against it: what is left is a denial by rule or default.
-void conclude_unasked(Call& call) {
+void suppose_all_is_met(Call& call) {
   if (call.judged.refused() || !call.judged.tool) return;
   std::vector<policy::EvidenceFound> evidence;
   for (const EvidenceWanted& wanted : call.judged.weighed.evidence) evidence.push_back({wanted.rule, true, {}, {}});
@@ -77,7 +77,7 @@ std::optional<Answer> Calls::denied(const Inbound& inbound, Method method, Targe
   call.row.principal = inbound.client->principal.id;
   call.request = std::move(*request);
   calls::weigh(call, snapshots_.current(), *this);
-  conclude_unasked(call);
+  suppose_all_is_met(call);
   if (!call.judged.refused()) return std::nullopt;
   const Refusal& refusal = call.judged.refusals.front();
   if (refusal.unknown_tool) return Answer{{}, not_found(refusal.sentence, call.request.uri), {}};

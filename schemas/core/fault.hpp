@@ -24,8 +24,8 @@ using Faults = std::vector<Fault>;
 [[nodiscard]] std::string to_text(const Fault& fault);  // `file:line:column: error: message`
 
 // Collects faults for one file; position and pointer come from the value that is at fault. An absent value means the
-// file as a whole. Of each level the first kMost are kept, and then one that says so: a file of nothing but faults costs
-// no more.
+// file as a whole. Of each level the first kMost are kept, and then one that says so: a file of nothing but faults
+// costs no more.
 class FaultList {
  public:
   static constexpr std::size_t kMost = 2000;

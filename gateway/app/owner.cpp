@@ -191,6 +191,7 @@ class Running final : private ServerEvents, private Readiness {
     session_options.version = SALLYPORT_VERSION;
     session_options.boundary = options_.boundary;
     session_options.limits = settings_.limits;
+    session_options.state_key = from_hex(store_->fingerprint("sallyport/request-state/v1")).value_or("");
     session_options.on_count = [this](std::size_t count) {
       metrics_.sessions(static_cast<std::int64_t>(count));
       last_client_ = Deadline::Clock::now();

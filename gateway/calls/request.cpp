@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <set>
 #include <span>
@@ -39,6 +40,9 @@ constexpr std::array<std::string_view, 6> kParams{"name", "arguments",      "_me
 constexpr std::array<std::string_view, 2> kMeta{"progressToken", mcp::kKeyMeta};
 constexpr std::array<std::string_view, 9> kOther{"name",    "arguments", "uri",  "ref",           "argument",
                                                  "context", "_meta",     "task", "inputResponses"};
+// What a modern request says of its own leg alone.
+constexpr std::array<std::string_view, 4> kOneLeg{mcp::meta::kProtocolVersion, mcp::meta::kClientCapabilities,
+                                                  mcp::meta::kClientInfo, mcp::meta::kLogLevel};
 constexpr std::array<std::string_view, 4> kReference{"type", "name", "uri", "value"};
 
 // What is wrong with `_meta`, or empty.
@@ -72,7 +76,9 @@ std::string read_completion(json::Value params, Request& request) {
 std::shared_ptr<const json::Document> without_meta(json::Value params) {
   std::string text;
   for (const json::Member member : params.members()) {
-    if (!member.key.equals("_meta")) append(text, member.key.raw(), member.value.raw());
+    // What a further leg brings is judged on its own (InputLeg), so that all legs have the same arguments.
+    const bool of_a_leg = member.key.equals("inputResponses") || member.key.equals("requestState");
+    if (!of_a_leg && !member.key.equals("_meta")) append(text, member.key.raw(), member.value.raw());
   }
   const std::size_t bytes = text.size() + 2;
   auto made = json::Document::parse("{" + text + "}", {.bytes = bytes, .depth = 10'000});
@@ -198,6 +204,7 @@ std::string forwarded_meta(const Request& request, std::string_view without) {
   for (const json::Member member : meta.members()) {
     const std::string name = member.name();
     if (name == "progressToken" || fold(name).value_or(name).starts_with(mcp::kOwnPrefix)) continue;
+    if (std::ranges::find(kOneLeg, name) != kOneLeg.end()) continue;
     if (!without.empty() && fold(name) == fold(without)) continue;
     append(out, member.key.raw(), member.value.raw());
   }

@@ -21,6 +21,10 @@ bool is_cacheable(std::string_view method) {
   return method == kDiscover || method.ends_with("/list") || method == "resources/read";
 }
 
+bool takes_input(std::string_view method) {
+  return method == "tools/call" || method == "prompts/get" || method == "resources/read";
+}
+
 // A notification's params with the id of the listener that it is for, in the place of any other.
 std::string labelled(std::string_view params_raw, const std::string& id) {
   const auto params = json::Document::parse(std::string(params_raw.empty() ? "{}" : params_raw));
@@ -81,7 +85,10 @@ struct Modern::Listener {
 };
 
 Modern::Modern(std::shared_ptr<SessionServices> services, Entropy& entropy, Options options)
-    : services_(std::move(services)), entropy_(entropy), options_(std::move(options)) {}
+    : services_(std::move(services)),
+      entropy_(entropy),
+      options_(std::move(options)),
+      states_(options_.state_key, entropy) {}
 
 Modern::~Modern() = default;
 
@@ -135,7 +142,6 @@ void Modern::start(Flights& flights, std::shared_ptr<void> keep, ClientContext c
   context.capabilities = envelope.capabilities.raw();
   context.log_level = envelope.log_level ? envelope.log_level.string() : std::string();
   Inbound inbound;
-  inbound.client = std::make_shared<const ClientContext>(std::move(context));
   inbound.document = arrived.message.document;
   inbound.id = arrived.message.id;
   inbound.method = std::move(arrived.message.method);
@@ -143,6 +149,12 @@ void Modern::start(Flights& flights, std::shared_ptr<void> keep, ClientContext c
   inbound.idempotency_header = std::move(arrived.extras.idempotency_header);
   inbound.has_idempotency_header = arrived.extras.has_idempotency_header;
   inbound.received = services_->clock.now();
+  if (const Status taken = take_input(context, inbound); !taken) {
+    const mcp::RpcError error{mcp::code::kInvalidParams, taken.error().message, {}};
+    reply->finish({.message = mcp::error_response(arrived.message.id, error), .error = error.code});
+    return;
+  }
+  inbound.client = std::make_shared<const ClientContext>(std::move(context));
   Flights::Admits admits = [wanted = log_level_index(envelope.log_level)](std::string_view method,
                                                                           std::string_view params_raw) {
     return method != "notifications/message" || (wanted >= 0 && is_at_least(params_raw, wanted));
@@ -152,8 +164,40 @@ void Modern::start(Flights& flights, std::shared_ptr<void> keep, ClientContext c
   flights.start(std::move(start), arrived.message.id, std::move(inbound), std::move(reply));
 }
 
+// A request that carries a state of ours goes on with a call that waits for it.
+Status Modern::take_input(ClientContext& context, Inbound& inbound) const {
+  const json::Value state = inbound.params.find("requestState");
+  if (!state || !takes_input(inbound.method)) return {};
+  if (!state.is_string()) return fail(ErrorCode::invalid, "`requestState` must be a string", ErrorSource::client);
+  const std::string name = mcp::name_of(inbound.method, inbound.params).value_or("");
+  auto opened = states_.open(state.string(), {context, inbound.method, name, inbound.params}, inbound.received);
+  if (!opened) return fail(opened.error());
+  context.principal.id = opened->principal;
+  auto given = std::make_shared<InputGiven>(std::move(opened->given));
+  given->document = input_responses(inbound.params.find("inputResponses"));
+  if (given->document) given->responses = given->document->root();
+  inbound.given = std::move(given);
+  return {};
+}
+
+Answer Modern::ask_for_input(const InputNeeded& needed, const LegOf& leg) {
+  json::Writer out;
+  out.begin_object();
+  if (const auto requests =
+          json::Document::parse(needed.requests, {.bytes = needed.requests.size(), .depth = 10'000})) {
+    out.key("inputRequests").raw(input_requests(requests->root()));
+  }
+  out.member("requestState", states_.seal(needed, leg)).end_object();
+  Answer answer = Answer::of(out.take());
+  answer.result_type = mcp::result_type::kInputRequired;
+  return answer;
+}
+
 asio::awaitable<Answer> Modern::handle(Inbound inbound) {
   const std::string method = inbound.method;
+  const std::shared_ptr<const ClientContext> client = inbound.client;
+  const std::shared_ptr<const json::Document> document = inbound.document;
+  const json::Value params = inbound.params;
   Answer answer;
   if (method == kDiscover) {
     answer = co_await discover(std::move(inbound));
@@ -161,6 +205,10 @@ asio::awaitable<Answer> Modern::handle(Inbound inbound) {
     answer = co_await listen(std::move(inbound));
   } else {
     answer = co_await services_->front.handle(std::move(inbound));
+  }
+  if (answer.input) {
+    const std::string name = mcp::name_of(method, params).value_or("");
+    answer = ask_for_input(*answer.input, {*client, method, name, params});
   }
   co_return dress(method, std::move(answer));
 }

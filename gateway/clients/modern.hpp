@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "gateway/clients/authenticate.hpp"
+#include "gateway/clients/request_state.hpp"
 #include "gateway/clients/session.hpp"
 #include "gateway/mcp/modern.hpp"
 #include "gateway/ports/settings.hpp"
@@ -31,6 +32,7 @@ class Modern final : private Front {
     std::size_t clients = 10'000;  // principals with a session here at once
     std::size_t requests = 320;    // open at once, of one of them
     Millis idle = std::chrono::minutes(30);
+    std::string state_key;  // of RequestStates
   };
 
   // `entropy` outlives this.
@@ -70,7 +72,6 @@ class Modern final : private Front {
  private:
   struct Client;
   struct Listener;
-  struct Told;  // what a request asked to be told while it is open
 
   asio::awaitable<Answer> handle(Inbound inbound) override;
   [[nodiscard]] std::string capabilities(const ClientContext& client) const override;
@@ -78,6 +79,8 @@ class Modern final : private Front {
   asio::awaitable<Answer> discover(Inbound inbound);
   asio::awaitable<Answer> listen(Inbound inbound);
   asio::awaitable<std::vector<std::string>> subscribe(std::shared_ptr<const ClientContext> client, Inbound inbound);
+  [[nodiscard]] Answer ask_for_input(const InputNeeded& needed, const LegOf& leg);
+  Status take_input(ClientContext& context, Inbound& inbound) const;
   [[nodiscard]] Answer dress(std::string_view method, Answer answer) const;
   void start(Flights& flights, std::shared_ptr<void> keep, ClientContext context, Arrived arrived,
              std::shared_ptr<Reply> reply, bool ends_with_client);
@@ -86,6 +89,7 @@ class Modern final : private Front {
   std::shared_ptr<SessionServices> services_;
   Entropy& entropy_;
   Options options_;
+  RequestStates states_;
   std::map<std::string, std::shared_ptr<Client>, std::less<>> clients_;  // by principal
   std::map<std::string, Listener*, std::less<>> listeners_;              // by session id; each owned by its task
 };

@@ -24,7 +24,8 @@ std::function<Deadline::Clock::time_point()> steady_of(const SessionsOptions& op
 }
 
 Modern::Options modern_options(const SessionsOptions& options) {
-  return {options.boundary, options.limits.sessions, requests_per_session(options.limits), options.idle};
+  return {options.boundary, options.limits.sessions, requests_per_session(options.limits), options.idle,
+          options.state_key};
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ struct SessionsOptions {
   Millis idle = std::chrono::minutes(30);
   Millis sweep_every = std::chrono::minutes(1);
   Millis debounce{100};                              // list changes within it are told once
+  std::string state_key;                             // what states of modern clients are sealed with; see RequestStates
   std::function<Deadline::Clock::time_point()> now;  // for idleness; empty: the steady clock
   std::function<void(std::size_t)> on_count;         // for metrics; may be empty
 };

@@ -76,6 +76,8 @@ class FakeFront final : public Front {
       answer = Answer::of(R"({"tools":[]})");
     } else if (method == "resources/read") {
       answer = Answer::fail(mcp::code::kResourceNotFound, "no such resource");
+    } else if (method == "ask") {
+      answer = ask_first(inbound);
     } else if (method == "lacks") {
       answer = Answer::fail(mcp::code::kMissingClientCapability, "declare more");
     } else if (method == "resources/subscribe") {
@@ -95,6 +97,28 @@ class FakeFront final : public Front {
     return client.mount.all() ? "all servers" : "";
   }
 
+  // Wants to know something first; then tells what it was told.
+  static Answer ask_first(const Inbound& inbound) {
+    if (inbound.given) {
+      const InputGiven& given = *inbound.given;
+      return Answer::of(R"({"operation":)" + quote(given.operation) + R"(,"leg":)" + std::to_string(given.leg) +
+                        R"(,"state":)" + (given.state.empty() ? "null" : given.state) + R"(,"responses":)" +
+                        (given.responses ? std::string(given.responses.raw()) : "null") + "}");
+    }
+    const json::Value arguments = inbound.params.find("arguments");
+    auto needed = std::make_shared<InputNeeded>();
+    needed->operation = "op_1";
+    needed->server = "files";
+    needed->tool = "ask";
+    needed->arguments = trust::digest_text(arguments ? arguments.raw() : std::string_view());
+    needed->requests = R"({"q":{"method":"elicitation/create","params":{"message":"[files] who?"}}})";
+    needed->state = R"("their\u0020state")";
+    const bool late = arguments.find("late").boolean();
+    needed->expires = inbound.received + (late ? 0 : 600'000);
+    Answer answer;
+    answer.input = std::move(needed);
+    return answer;
+  }
   [[nodiscard]] std::optional<std::string> header_fault(const ClientContext&, json::Value params,
                                                         const mcp::HeaderLookup& find) const override {
     const auto declared = std::vector<mcp::ParamHeader>{{"Path", {"path"}, false}, {"Count", {"count"}, true}};

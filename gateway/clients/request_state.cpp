@@ -24,17 +24,19 @@ std::string arguments_digest(const LegOf& leg) {
 }
 bool has_arguments(const LegOf& leg) { return leg.method != "resources/read"; }
 
-// With another beginning of each member's name; `from` is taken off, and members without it are left out.
-std::string renamed(json::Value object, std::string_view from, std::string_view to) {
-  std::string out = "{";
-  for (const json::Member member : object.members()) {
-    const std::string name = member.name();
-    if (!name.starts_with(from)) continue;
-    if (out.size() > 1) out += ',';
-    out += quote(std::string(to) + name.substr(from.size()));
-    out.append(":").append(member.value.raw());
-  }
-  return out += '}';
+bool is_ours(const std::string& key) { return fold(key).value_or(key).starts_with(mcp::kOwnPrefix); }
+
+// Only keys that could be taken for ours, or for one that was changed for that, are changed.
+std::string for_client(std::string key) {
+  const bool changes = is_ours(key) || key.starts_with(kServersKey);
+  return changes ? std::string(kServersKey) + key : std::move(key);
+}
+
+// nullopt: it is no answer for the server.
+std::optional<std::string> for_server(std::string key) {
+  if (is_ours(key)) return std::nullopt;
+  if (key.starts_with(kServersKey)) key.erase(0, kServersKey.size());
+  return key;
 }
 
 }  // namespace
@@ -90,11 +92,25 @@ Result<RequestStates::Opened> RequestStates::open(std::string_view state, const 
   return opened;
 }
 
-std::string input_requests(json::Value requests) { return renamed(requests, {}, kServersKey); }
+std::string input_requests(json::Value requests) {
+  std::string out = "{";
+  for (const json::Member member : requests.members()) {
+    if (out.size() > 1) out += ',';
+    out.append(quote(for_client(member.name()))).append(":").append(member.value.raw());
+  }
+  return out += '}';
+}
 
 std::shared_ptr<const json::Document> input_responses(json::Value responses) {
   if (!responses.is_object()) return nullptr;
-  std::string text = renamed(responses, kServersKey, {});
+  std::string text = "{";
+  for (const json::Member member : responses.members()) {
+    const auto key = for_server(member.name());
+    if (!key) continue;
+    if (text.size() > 1) text += ',';
+    text.append(quote(*key)).append(":").append(member.value.raw());
+  }
+  text += '}';
   const std::size_t bytes = text.size();
   auto document = json::Document::parse(std::move(text), {.bytes = bytes, .depth = 10'000});
   return document ? std::make_shared<const json::Document>(std::move(*document)) : nullptr;

@@ -45,8 +45,8 @@ class RequestStates {
   Entropy& entropy_;
 };
 
-// The server's requests under keys of their own, so that ours can never be taken for them; and the answers back. Absent
-// where there are none.
+// The server's requests under its own keys, but none that could be taken for one of ours (`dev.sallyport/…`); and the
+// answers back. Null where there are none.
 [[nodiscard]] std::string input_requests(json::Value requests);
 [[nodiscard]] std::shared_ptr<const json::Document> input_responses(json::Value responses);
 

@@ -111,7 +111,8 @@ class FakeFront final : public Front {
     needed->server = "files";
     needed->tool = "ask";
     needed->arguments = trust::digest_text(arguments ? arguments.raw() : std::string_view());
-    needed->requests = R"({"q":{"method":"elicitation/create","params":{"message":"[files] who?"}}})";
+    needed->requests = R"({"q":{"method":"elicitation/create","params":{"message":"[files] who?"}},)"
+                       R"("dev.sallyport/ask":{"method":"roots/list"},"server.x":{"method":"roots/list"}})";
     needed->state = R"("their\u0020state")";
     const bool late = arguments.find("late").boolean();
     needed->expires = inbound.received + (late ? 0 : 600'000);

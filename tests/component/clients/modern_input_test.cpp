@@ -52,17 +52,22 @@ TEST_F(ModernInputTest, TheServersQuestionsComeUnderTheirOwnKeysAndItsStateUnrea
   run([&]() -> asio::awaitable<void> {
     const TestResponse answer = co_await send({});
     const auto result = answer.json().at("result");
-    EXPECT_EQ(boost::json::serialize(result.at("inputRequests")),
-              R"({"server.q":{"method":"elicitation/create","params":{"message":"[files] who?"}}})");
+    EXPECT_EQ(
+        boost::json::serialize(result.at("inputRequests")),
+        R"({"q":{"method":"elicitation/create","params":{"message":"[files] who?"}},"server.dev.sallyport/ask":{"method":"roots/list"},"server.server.x":{"method":"roots/list"}})");
     EXPECT_FALSE(answer.body.contains("their"));
     EXPECT_FALSE(answer.body.contains("op_1"));
     EXPECT_FALSE(answer.body.contains("ttlMs")) << "such an answer is not to be kept";
     const std::string state(result.at("requestState").as_string());
 
-    const TestResponse next = co_await send(
-        {.id = "2", .more = with(state, R"({"server.q":{"action":"accept","content":{"n":1.00}},"gw.approve":{}})")});
-    EXPECT_EQ(next.body, R"({"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","operation":"op_1","leg":1,)"
-                         R"("state":"their\u0020state","responses":{"q":{"action":"accept","content":{"n":1.00}}}}})");
+    const TestResponse next =
+        co_await send({.id = "2",
+                       .more = with(state, R"({"q":{"action":"accept","content":{"n":1.00}},"dev.sallyport/ask":{},)"
+                                           R"("server.dev.sallyport/ask":{"a":1},"server.server.x":{}})")});
+    EXPECT_EQ(
+        next.body,
+        R"({"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","operation":"op_1","leg":1,)"
+        R"("state":"their\u0020state","responses":{"q":{"action":"accept","content":{"n":1.00}},"dev.sallyport/ask":{"a":1},"server.x":{}}}})");
   });
 }
 
@@ -114,7 +119,7 @@ TEST_F(ModernInputTest, AStateExpires) {
 
 TEST_F(ModernInputTest, AnswersWithoutAStateAreNotPassedOn) {
   run([&]() -> asio::awaitable<void> {
-    const TestResponse answer = co_await send({.more = R"("inputResponses":{"server.q":{"action":"accept"}},)"});
+    const TestResponse answer = co_await send({.more = R"("inputResponses":{"q":{"action":"accept"}},)"});
     EXPECT_TRUE(answer.body.contains("input_required")) << answer.body;
   });
 }

@@ -211,6 +211,7 @@ TEST(RenderOthers, StatusStopsReloadAndFaults) {
       render_policy(
           R"({"faults":["p:3:4: warning: m"],"policy":"sha256:aa","state":"waiting","trust":"sha256:bb","waiting":{"digest":"sha256:cc","looser":["rule r is gone"],"since":"T","stricter":["b"]}})"),
       "p:3:4: warning: m\nwaits for an operator, since T:\n  looser: rule r is gone\n  stricter: b\n"
+      "  The files are taken as a whole, so what is stricter waits too; `sallyport stop` holds calls up at once.\n"
       "  digest: sha256:cc\nin force now: policy sha256:aa, trust sha256:bb\n");
   Fault fault{.level = Fault::Level::error, .file = "f", .position = {2, 3}, .pointer = "/a", .message = "m"};
   EXPECT_EQ(render_faults({fault}), to_text(fault) + "\n1 error\n");

@@ -5,6 +5,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <optional>
+#include <span>
 
 #include "gateway/app/credentials.hpp"
 #include "gateway/app/log_keeper.hpp"
@@ -141,9 +142,9 @@ asio::awaitable<Result<std::string>> rotate(Home& home) {
                         next->keyid().substr(0, 16));
 }
 
-// Whatever could have gone on in the part that is lost is over: asks are void, and operations that were not concluded
-// may have been carried out.
-Status spend_all(Tx& tx, const trust::ReceiptBody& blank, UnixMillis now) {
+// Whatever could have gone on in the part that is lost is over: asks are void, evidence is stale, and operations that
+// were not concluded may have been carried out.
+Status spend_all(Tx& tx, const trust::ReceiptBody& blank, std::span<const ServerSettings> servers, UnixMillis now) {
   for (const char* state : {"pending", "approved"}) {
     for (ApprovalRow& row : tx.approvals(state, kAll)) {
       auto approval = calls::approval_from(row);
@@ -154,20 +155,27 @@ Status spend_all(Tx& tx, const trust::ReceiptBody& blank, UnixMillis now) {
       if (auto put = tx.put(row); !put) return put;
     }
   }
+  // Writes of the lost part moved revisions: no evidence is current any more.
+  for (const ServerSettings& server : servers) {
+    if (auto bumped = tx.bump_revision(server.id, {}); !bumped) return bumped;
+  }
   OperationFilter filter;
   filter.limit = kAll;
   filter.states = {OperationState::received,       OperationState::waiting,    OperationState::ready,
                    OperationState::intent,         OperationState::sent,       OperationState::running,
                    OperationState::awaiting_input, OperationState::reconciling};
   for (OperationRow row : tx.operations(filter)) {
-    row.state = row.is_read ? OperationState::failed : OperationState::unknown;
+    // Of a read it does not matter whether it ran.
+    const bool never_ran = calls::next(row.state, calls::Event::refuse).has_value();
+    const calls::Event read = never_ran ? calls::Event::refuse : calls::Event::fail;
+    const auto stepped = calls::step(row, row.is_read ? read : calls::Event::rollback);
+    if (!stepped) return fail(stepped.error());
     row.unknown = row.is_read ? Unknown::no : Unknown::lost;
-    row.outcome = row.is_read ? Outcome::none : Outcome::unknown;
     row.basis = row.is_read ? "read" : "rollback";
     row.reason = "the log was rolled back";
     row.updated = now;
     trust::ReceiptBody body = calls::receipt_about(blank, row);
-    body.kind = trust::ReceiptKind::outcome;
+    body.kind = calls::receipt_of(*stepped, row);
     body.event.reset();
     auto appended = tx.append(std::move(body));
     if (!appended) return fail(appended.error());
@@ -189,7 +197,7 @@ asio::awaitable<Result<std::string>> accept_rollback(Home& home) {
     const UnixMillis now = system_clock().now();
     const std::string until = std::to_string(now + kKeysKept.count());
     if (auto put = tx.put_setting(calls::kKeysDoubtfulUntil, until); !put) return put;
-    return spend_all(tx, body, now);
+    return spend_all(tx, body, home.settings.servers, now);
   });
   if (!stored) co_return fail(stored.error());
   auto covered = co_await home.keeper->make();

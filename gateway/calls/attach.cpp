@@ -89,6 +89,7 @@ std::optional<Answer> Calls::denied(const Inbound& inbound, Method method, Targe
 }
 
 asio::awaitable<Answer> Calls::run(Inbound inbound, Request request) {
+  co_await recall_run(inbound.client);
   FlightPtr flight = new_flight(std::move(request), inbound.received);
   Call& call = flight->call;
   auto key = client_key(inbound);
@@ -214,10 +215,13 @@ asio::awaitable<Answer> Calls::attend(FlightPtr flight, Inbound inbound) {
     const bool last = flight->waiters.size() == 1;
     if (last) flight->cancel.cancel(*inbound.cancel->reason());
     CallMeta meta;
-    meta.code = ReasonCode::cancelled;
     meta.operation = flight->call.row.id;
-    meta.retry = retry_for(ReasonCode::cancelled);
     meta.outcome = last && flight->stage != Stage::running ? Outcome::none : Outcome::unknown;
+    meta.was_read = meta.outcome == Outcome::unknown && flight->call.row.is_read;
+    // Whoever still reads this must not take it for leave to repeat what may be running.
+    const bool may_run = meta.outcome == Outcome::unknown && !meta.was_read;
+    meta.code = may_run ? ReasonCode::outcome_unknown : ReasonCode::cancelled;
+    meta.retry = retry_for(*meta.code);
     co_return Answer::of(refusal_result(meta, shutting_down
                                                   ? "The gateway is shutting down and no longer waits for this call."
                                                   : "The client gave up on this call."));

@@ -82,7 +82,7 @@ asio::awaitable<ServerAnswer> Calls::send(FlightPtr flight, std::shared_ptr<Serv
     const Finding finding = judge_answer(call, answer);
     note_health(call, answer, finding.proof);
     if (!goes_again(*flight, finding.proof)) co_return answer;
-    const bool rested = co_await pause(flight);
+    const bool rested = co_await pause(flight, answer.retry_after.value_or(Millis{0}));
     if (flight->late) co_return std::move(*flight->late);
     if (!rested) co_return answer;
     LinkKey key{call.row.server, call.row.principal, call.request.client->session};
@@ -109,12 +109,13 @@ bool Calls::goes_again(const Flight& flight, Proof proof) {
   return health_[call.row.server].take_retry();
 }
 
-// The pause before the next attempt. False: cancelled, or the deadline would pass first.
-asio::awaitable<bool> Calls::pause(FlightPtr flight) {
+// The pause before the next attempt, not shorter than the server asked for. False: cancelled, or the deadline would
+// pass first.
+asio::awaitable<bool> Calls::pause(FlightPtr flight, Millis asked) {
   std::array<std::uint8_t, 4> bytes{};
   entropy_.fill(bytes);
   const unsigned random = bytes[0] | (bytes[1] << 8U) | (bytes[2] << 16U) | (static_cast<unsigned>(bytes[3]) << 24U);
-  const Deadline end = Deadline::after(retry_pause(flight->call.row.attempts + 1, random));
+  const Deadline end = Deadline::after(std::max(asked, retry_pause(flight->call.row.attempts + 1, random)));
   if (!flight->deadline.is_never() && flight->deadline.when() <= end.when()) co_return false;
   flight->cancel.on_cancel([weak = std::weak_ptr<Flight>(flight)](CancelReason) {
     if (const auto alive = weak.lock()) alive->nudge.notify();

@@ -55,11 +55,20 @@ struct Request {
 // Judgement::epoch of what must be decided again whatever the snapshot is.
 inline constexpr std::uint64_t kStale = ~std::uint64_t{0};
 
+// The server's own value for the state of a scope, as one call of the contract's `revision` read it. `value` empty: it
+// was not read.
+struct StateSeen {
+  std::string tool;       // that the evidence is of
+  std::string value;      // its digest
+  std::string arguments;  // of the reading call
+};
+
 // A receipt that a require rule is satisfied by, and the revision at which it counts.
 struct EvidenceBasis {
   std::string rule, receipt;
   std::string server, scope;  // of the evidence tool's call
   std::uint64_t revision = 0;
+  StateSeen state;  // the server's own revision, where the tool's contract reads one
 };
 
 // A budget that counts this call; the rule belongs to the snapshot's policy.
@@ -77,7 +86,8 @@ struct Judgement {
   const ServerView* server = nullptr;  // of the snapshot
   EffectView effect;
   trust::Scope scope;
-  std::string key;  // the contract may take it from an argument
+  std::string key;       // the contract may take it from an argument
+  std::string sent_key;  // the key that the server is given, in the arguments or beside them; empty: none
   policy::Weighed weighed;
   std::vector<EvidenceBasis> evidence;  // what unmet requirements rest on; must still hold when it is recorded
   std::vector<BudgetUse> budgets;
@@ -118,6 +128,7 @@ struct Call {
   std::string binding;                             // canonical text of what the approval is bound to
   std::vector<std::string> shown_unknowns;         // that the approver saw
   std::optional<std::uint64_t> evidence_revision;  // of the scope, before an evidence tool was called
+  StateSeen evidence_state;                        // the server's own, at the same time
   UnixMillis decided = 0, sent = 0, answered = 0;
   mutable std::optional<std::vector<std::string>> secrets;  // pointers of arguments that look secret; found once
   bool doubtful = false;                                    // an earlier attempt may have been executed

@@ -52,6 +52,7 @@ struct CallsOptions {
   LimitSettings limits;
   std::vector<Person> people;                               // who could answer an ask
   std::map<std::string, Millis> server_timeout;             // default deadline per server; else 5 minutes
+  Millis between_looks{5'000};                              // at an unknown operation
   std::function<void(const std::string& approval)> on_ask;  // an ask was made or has changed; may be empty
   std::string console;                                      // address that people reach it at, for links; may be empty
   // `require` rules whose evidence a run needs to be complete; nullopt: there is no contract, and no
@@ -151,17 +152,22 @@ class Calls final : private Context {
     policy::EvidenceFound found;
     std::optional<EvidenceBasis> basis;  // where it is current
   };
-  asio::awaitable<std::vector<EvidenceState>> current_evidence(std::string principal,
-                                                               std::vector<EvidenceWanted> wanted,
-                                                               std::string but_operation);
-  asio::awaitable<bool> revision_holds(FlightPtr flight);
-  asio::awaitable<Result<std::string>> server_revision(Call& call);
+  asio::awaitable<std::vector<EvidenceState>> current_evidence(OperationRow cause, std::vector<EvidenceWanted> wanted);
   asio::awaitable<std::vector<policy::HookAnswer>> ask_hooks(FlightPtr flight);
   asio::awaitable<void> deny_repeat(FlightPtr flight);
   [[nodiscard]] bool write_open(const trust::Scope& scope, std::string_view but_operation) const;
   [[nodiscard]] std::vector<std::string> evidence_rules(const Call& call) const;
   static Status keep_evidence(Tx& tx, const Call& call, const std::vector<std::string>& rules,
                               const std::string& receipt);
+
+  // server_revision.cpp
+  asio::awaitable<Result<std::string>> read_server_revision(OperationRow cause, trust::Revision revision,
+                                                            std::string arguments);
+  asio::awaitable<Result<std::string>> server_revision(Call& call);
+  asio::awaitable<bool> revision_holds(FlightPtr flight);
+  asio::awaitable<void> note_state(FlightPtr flight);
+  asio::awaitable<std::optional<std::string>> state_moved(OperationRow cause, const trust::Contract* contract,
+                                                          StateSeen state);
 
   // attach.cpp: the client's side
   asio::awaitable<Answer> run(Inbound inbound, Request request);
@@ -214,7 +220,7 @@ class Calls final : private Context {
   asio::awaitable<bool> probe(FlightPtr flight, std::shared_ptr<ServerLink> link);
   asio::awaitable<ServerAnswer> send(FlightPtr flight, std::shared_ptr<ServerLink> link, PermittedCall permit);
   [[nodiscard]] bool goes_again(const Flight& flight, Proof proof);
-  asio::awaitable<bool> pause(FlightPtr flight);
+  asio::awaitable<bool> pause(FlightPtr flight, Millis asked);
   [[nodiscard]] bool still_permitted(const Call& call) const;
   void note_health(const Call& call, const ServerAnswer& answer, Proof proof);
 
@@ -228,6 +234,7 @@ class Calls final : private Context {
   asio::awaitable<Result<OwnAnswer>> read_for(OperationRow cause, std::string tool, std::string arguments);
 
   // reconcile.cpp
+  static Settlement of_late_answer(const std::string& operation, const ServerAnswer& answer);
   [[nodiscard]] const trust::Contract* contract_of(const OperationRow& row) const;
   asio::awaitable<void> reconcile(std::string operation);
   asio::awaitable<Result<OwnAnswer>> look_up(OperationRow row, trust::OwnCall lookup);
@@ -313,6 +320,7 @@ class Calls final : private Context {
 
   // runs.cpp
   [[nodiscard]] std::string run_of(const ClientContext& client, UnixMillis now);
+  asio::awaitable<void> recall_run(std::shared_ptr<const ClientContext> client);
   void end_quiet_runs(UnixMillis now);
   [[nodiscard]] static std::vector<BudgetUse> budgets_of_finish(const Snapshot& snapshot, const Call& call);
   asio::awaitable<Answer> finish_call(Inbound inbound, Request request);
@@ -322,6 +330,7 @@ class Calls final : private Context {
   asio::awaitable<std::optional<OperationRow>> find_operation(std::string id);
 
   [[nodiscard]] Deadline deadline_for(const Call& call) const;
+  [[nodiscard]] Millis time_of(const OperationRow& row, const trust::Contract* contract) const;
   [[nodiscard]] bool may_start(const Call& call) const;
 
   CallsOptions options_;
@@ -356,6 +365,7 @@ class Calls final : private Context {
     Deadline until;
   };
   std::unordered_map<std::string, Parked> parked_;  // by operation: the client was asked, and comes back or does not
+  std::set<Flight*> own_reads_;                     // of the gateway's own, while they are under way
   struct Known {
     std::string operation;
     UnixMillis at = 0;
@@ -374,12 +384,14 @@ class Calls final : private Context {
   struct Standing {
     std::string run;
     UnixMillis used = 0;
+    UnixMillis saved = 0;  // as the store knows `used`
   };
   std::unordered_map<std::string, Standing> standing_runs_;  // by principal
   struct Looks {
     int tried = 0;
     bool looking = false;
-    Deadline next;  // not before
+    Deadline next;     // not before
+    Deadline at_work;  // until then the server may still be doing it: absence proves nothing
   };
   std::map<std::string, Looks> looks_;  // lookups of unknown operations in this life of the process
   std::map<std::string, ServerHealth, std::less<>> health_;  // by server

@@ -128,6 +128,8 @@ std::vector<std::string> Calls::fulfilled(const Call& call, const OperationRow& 
   std::vector<std::string> rules;
   if (doubtful || !call.evidence_revision || row.outcome != Outcome::applied || write_open(call.judged.scope, row.id))
     return rules;
+  const auto& contract = call.judged.tool->contract;
+  if (contract && contract->revision && call.evidence_state.value.empty()) return rules;
   const json::Value content = answer.result.find("structuredContent");
   const json::Value schema = call.judged.tool->output ? call.judged.tool->output->document().root() : json::Value();
   for (const std::string& rule : evidence_rules(call)) {
@@ -163,6 +165,7 @@ trust::ReceiptBody Calls::receipt_of_attempt(const Call& call, const OperationRo
 asio::awaitable<void> Calls::conclude(FlightPtr flight, ServerAnswer answer) {
   Call& call = flight->call;
   if (flight->late && judge_answer(call, answer).proof != Proof::applied) answer = std::move(*flight->late);
+  flight->late.reset();  // what comes from here on is looked at when the loss is on record
   const Finding finding = judge_answer(call, answer);
   const Conclusion conclusion = conclusion_of(finding.proof, call.row.is_read, call.doubtful);
   if (answer.kind == ServerAnswer::Kind::result && !is_result_of(call.request.method, answer.result)) {

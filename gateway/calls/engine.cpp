@@ -111,6 +111,7 @@ asio::awaitable<void> Calls::work(FlightPtr flight) {
     }
     // What was decided before a wait is decided again after it (promise 1).
     if (!link || !is_current(call.judged)) continue;
+    co_await note_state(flight);
     const bool unmoved = co_await revision_holds(flight);
     if (call.judged.refused()) {
       co_await conclude_refused(flight);
@@ -145,8 +146,7 @@ void Calls::give_up(const FlightPtr& flight) {
     flight->error = mcp::RpcError{mcp::code::kInternalError, "the gateway failed; its log says why", {}};
     return;
   }
-  row.state = OperationState::unknown;
-  row.outcome = Outcome::unknown;
+  if (!is_unknown(row.state)) static_cast<void>(step(row, Event::lose));
   row.unknown = Unknown::lost;
   row.basis = "fault";
   remember(row);
@@ -162,11 +162,14 @@ void Calls::give_up(const FlightPtr& flight) {
 bool Calls::can_record() const { return !recording_lost_ && store_.healthy(); }
 
 Deadline Calls::deadline_for(const Call& call) const {
-  const auto& contract = call.judged.tool ? call.judged.tool->contract : nullptr;
-  if (contract && contract->deadline) return Deadline::after(*contract->deadline);
-  const auto server = options_.server_timeout.find(call.row.server);
-  if (server != options_.server_timeout.end()) return Deadline::after(server->second);
-  return Deadline::after(kDefaultDeadline);
+  return Deadline::after(time_of(call.row, call.judged.tool ? call.judged.tool->contract.get() : nullptr));
+}
+
+// How long a call may take, all attempts together.
+Millis Calls::time_of(const OperationRow& row, const trust::Contract* contract) const {
+  if (contract != nullptr && contract->deadline) return *contract->deadline;
+  const auto server = options_.server_timeout.find(row.server);
+  return server == options_.server_timeout.end() ? Millis(kDefaultDeadline) : server->second;
 }
 
 bool Calls::may_start(const Call& call) const {

@@ -85,7 +85,15 @@ Finding judge_answer(const Call& call, const ServerAnswer& answer) {
   }
   if (answer.kind == result && !is_error_result(answer)) return {Proof::applied, "answered", trust::ResultStatus::ok};
   const std::string explained = read ? "read" : "error-map";
-  switch (meaning_of(call.judged.tool->contract.get(), answer)) {
+  const trust::Contract* contract = call.judged.tool->contract.get();
+  // What stands between us and the server says that it heard nothing of it: that is no answer of the tool, and only
+  // a status that the contract lists explains it.
+  const bool no_answer = answer.bare_http && answer.http_status.value_or(0) >= 500;
+  if (no_answer && (contract == nullptr || contract->errors.mode != trust::ErrorMap::Mode::listed ||
+                    meaning_of(contract, answer) == trust::ErrorMeaning::unknown)) {
+    return {Proof::lost, read ? "read" : "lost", trust::ResultStatus::unknown};
+  }
+  switch (meaning_of(contract, answer)) {
     case trust::ErrorMeaning::none:
       return {Proof::none, explained, trust::ResultStatus::error};
     case trust::ErrorMeaning::transient:
@@ -111,12 +119,7 @@ bool may_send_again(Proof proof, Repeat repeat, bool keyed) {
   return false;
 }
 
-bool is_keyed(const Call& call) {
-  const auto& contract = call.judged.tool ? call.judged.tool->contract : nullptr;
-  if (!contract || !contract->idempotency_key) return false;
-  // Beside the arguments the gateway sends one in any case; in them only the client can.
-  return contract->idempotency_key->kind != trust::KeyPlace::Kind::argument || !call.judged.key.empty();
-}
+bool is_keyed(const Call& call) { return !call.judged.sent_key.empty(); }
 
 Conclusion conclusion_of(Proof proof, bool is_read, bool doubtful) {
   if (proof == Proof::applied) return {Event::apply, Unknown::no};

@@ -44,7 +44,7 @@ struct Finding {
 // Whether the call may be sent once more after this: what provably did not run, or what is safe to repeat. `keyed`: the
 // server knows the call by a key, and gets the same one again.
 [[nodiscard]] bool may_send_again(Proof proof, Repeat repeat, bool keyed);
-// Whether a call of this tool carries a key that the server knows it by.
+// Whether the server is given a key that it knows this call by. One that only the client and the gateway know is none.
 [[nodiscard]] bool is_keyed(const Call& call);
 
 // What the last attempt's proof makes of the operation. `doubtful`: an earlier attempt may have run, so that this one

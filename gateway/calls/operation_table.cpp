@@ -21,17 +21,21 @@ constexpr std::array kTransitions{
     Transition{received, Event::ask, waiting, Deed::keep_question, kNone},
     Transition{received, Event::allow, ready, Deed::nothing, kNone},
     Transition{received, Event::refuse, refused, Deed::drop, kRefusal},
+    Transition{received, Event::rollback, unknown, Deed::hold, kOutcome},
     Transition{waiting, Event::allow, ready, Deed::nothing, kNone},
     Transition{waiting, Event::refuse, refused, Deed::drop, kRefusal},
+    Transition{waiting, Event::rollback, unknown, Deed::hold, kOutcome},
     // Decided again after a wait, and the answer is another now.
     Transition{ready, Event::ask, waiting, Deed::keep_question, kNone},
     Transition{ready, Event::refuse, refused, Deed::drop, kRefusal},
     Transition{ready, Event::record, intent, Deed::spend, kIntent},
+    Transition{ready, Event::rollback, unknown, Deed::hold, kOutcome},
     Transition{intent, Event::dispatch, sent, Deed::send, kNone},
     Transition{intent, Event::retry, intent, Deed::next_attempt, kNextIntent},
     Transition{intent, Event::fail, failed, Deed::give_back, kOutcome},
     Transition{intent, Event::lose, unknown, Deed::hold, kOutcome},  // not sent, but an earlier attempt was
     Transition{intent, Event::restart, unknown, Deed::hold, kOutcome},
+    Transition{intent, Event::rollback, unknown, Deed::hold, kOutcome},
     Transition{sent, Event::need_input, awaiting_input, Deed::nothing, kNone},
     Transition{sent, Event::take_task, running, Deed::nothing, kNone},
     Transition{sent, Event::retry, intent, Deed::next_attempt, kNextIntent},
@@ -39,16 +43,19 @@ constexpr std::array kTransitions{
     Transition{sent, Event::fail, failed, Deed::give_back, kOutcome},
     Transition{sent, Event::lose, unknown, Deed::hold, kOutcome},
     Transition{sent, Event::restart, unknown, Deed::hold, kOutcome},
+    Transition{sent, Event::rollback, unknown, Deed::hold, kOutcome},
     // The answer to the server's question is judged like arguments, and recorded like them.
     Transition{awaiting_input, Event::record, intent, Deed::next_attempt, kIntent},
     Transition{awaiting_input, Event::apply, applied, Deed::keep, kOutcome},
     Transition{awaiting_input, Event::fail, failed, Deed::give_back, kOutcome},
     Transition{awaiting_input, Event::lose, unknown, Deed::hold, kOutcome},
     Transition{awaiting_input, Event::restart, unknown, Deed::hold, kOutcome},
+    Transition{awaiting_input, Event::rollback, unknown, Deed::hold, kOutcome},
     Transition{running, Event::apply, applied, Deed::keep, kOutcome},
     Transition{running, Event::fail, failed, Deed::give_back, kOutcome},
     Transition{running, Event::lose, unknown, Deed::hold, kOutcome},
     Transition{running, Event::restart, unknown, Deed::hold, kOutcome},
+    Transition{running, Event::rollback, unknown, Deed::hold, kOutcome},
     Transition{unknown, Event::look, reconciling, Deed::nothing, kNone},  // the lookup has a receipt of its own
     Transition{unknown, Event::resend, reconciling, Deed::next_attempt, kIntent},
     Transition{unknown, Event::prove_applied, resolved_applied, Deed::keep, kFinding},
@@ -57,6 +64,7 @@ constexpr std::array kTransitions{
     Transition{reconciling, Event::restart, unknown, Deed::hold, kOutcome},
     Transition{reconciling, Event::prove_applied, resolved_applied, Deed::keep, kFinding},
     Transition{reconciling, Event::prove_none, resolved_none, Deed::give_back, kFinding},
+    Transition{reconciling, Event::rollback, unknown, Deed::hold, kOutcome},
 };
 
 }  // namespace
@@ -65,8 +73,8 @@ std::span<const Transition> transitions() { return kTransitions; }
 
 std::string_view to_string(Event event) {
   constexpr std::array<std::string_view, kEvents> kNames{
-      "ask",  "allow", "refuse",  "record", "dispatch", "need_input",  "take_task",     "retry",     "apply",
-      "fail", "lose",  "restart", "look",   "resend",   "look_failed", "prove_applied", "prove_none"};
+      "ask",  "allow", "refuse",  "record", "dispatch", "need_input",  "take_task",     "retry",      "apply",
+      "fail", "lose",  "restart", "look",   "resend",   "look_failed", "prove_applied", "prove_none", "rollback"};
   return kNames.at(static_cast<std::size_t>(event));
 }
 

@@ -32,8 +32,9 @@ enum class Event : unsigned char {
   look_failed,  // it proved nothing
   prove_applied,
   prove_none,
+  rollback,  // the log was rolled back: in the part that is lost it may have run
 };
-inline constexpr std::size_t kEvents = 17;
+inline constexpr std::size_t kEvents = 18;
 
 // What a transition does besides moving the state, in the commit that stores it.
 enum class Deed : unsigned char {

@@ -37,6 +37,19 @@ Result<json::Value> believable(const Call& call, const ServerAnswer& answer) {
   return structured;
 }
 
+// Whoever ends the process can cancel it.
+class Listed {
+ public:
+  Listed(std::set<Flight*>& list, Flight* flight) : list_(list), flight_(flight) { list_.insert(flight_); }
+  ~Listed() { list_.erase(flight_); }
+  Listed(const Listed&) = delete;
+  Listed& operator=(const Listed&) = delete;
+
+ private:
+  std::set<Flight*>& list_;
+  Flight* flight_;
+};
+
 }  // namespace
 
 Status Calls::prepare_own_read(Call& call, const std::string& tool) const {
@@ -83,11 +96,20 @@ asio::awaitable<Result<Calls::OwnAnswer>> Calls::read_for(OperationRow cause, st
   call.cause = cause.id;
   if (auto prepared = prepare_own_read(call, tool); !prepared) co_return fail(prepared.error());
   flight->deadline = Deadline::after(kOwnRead);
+  const Listed listed(own_reads_, flight.get());
+  if (health_[cause.server].admit(true, Deadline::Clock::now()) == ServerHealth::Gate::shut)
+    co_return fail(ErrorCode::unavailable, "the server failed several times in a row, and nothing is sent to it now");
   LinkKey key{cause.server, cause.principal, cause.session};
   auto link = co_await servers_.link(std::move(key), flight->deadline);
-  if (!link) co_return fail(link.error());
+  if (!link) {
+    health_[cause.server].failed(Deadline::Clock::now());
+    co_return fail(link.error());
+  }
   auto same = co_await definitions_.verify(*link, call.judged.tool, flight->deadline);
-  if (!same) co_return fail(same.error());
+  if (!same) {
+    health_[cause.server].failed(Deadline::Clock::now());
+    co_return fail(same.error());
+  }
   if (!*same || !is_current(call.judged)) co_return fail(ErrorCode::conflict, "what is in force changed meanwhile");
   auto permit = record_own_read(call);
   if (!permit) co_return fail(permit.error());

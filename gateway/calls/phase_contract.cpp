@@ -43,6 +43,11 @@ void find_key(Call& call) {
     }
     judged.key = argument;
   }
+  // Beside the arguments the gateway sends one in any case; in them only the client can.
+  const auto& contract = judged.tool->contract;
+  judged.sent_key = argument;
+  if (contract && contract->idempotency_key && contract->idempotency_key->kind != trust::KeyPlace::Kind::argument)
+    judged.sent_key = judged.key.empty() ? call.row.id : judged.key;
   if (!judged.key.empty() && !printable(judged.key)) {
     refuse(judged, ReasonCode::idempotency_key_invalid,
            "The idempotency key is not 1 to 255 printable ASCII characters.");

@@ -21,14 +21,16 @@ void ask(Judgement& judged, const OperationRow& unknown) {
   ask(judged);
 }
 
-void block(Judgement& judged, const OperationRow& unknown) {
+void block(Judgement& judged, const OperationRow& unknown, const std::string& principal) {
   judged.unknowns.push_back(unknown.id);
+  // The summary holds values of the call: they are for whoever made it.
+  const std::string& what = unknown.principal == principal ? unknown.summary : unknown.tool;
   refuse(
       judged, ReasonCode::blocked_by_unknown,
       fmt::format(
           "It is not known whether the earlier operation {} ({}) took effect, and this call touches the same thing. An "
           "operator can settle it with `sallyport operations resolve {}`.",
-          unknown.id, visible(unknown.summary), unknown.id));
+          unknown.id, visible(what), unknown.id));
   judged.decision.verdict = Verdict::deny;
 }
 
@@ -48,7 +50,7 @@ void check_pending(Call& call, const Context& context) {
     const auto scope = trust::Scope::from_key(unknown.scope);
     if (scope && !trust::overlap(*scope, judged.scope)) continue;
     if (unknown.contract_scope) {
-      block(judged, unknown);
+      block(judged, unknown, call.row.principal);
       return;
     }
     ask(judged, unknown);

@@ -10,20 +10,9 @@
 namespace sallyport::gateway::calls {
 namespace {
 
-constexpr int kAutomaticLooks = 2;
-constexpr auto kBetweenLooks = std::chrono::seconds(5);
+constexpr int kAutomaticLooks = 3;
 constexpr std::size_t kLooksAtOnce = 16;
 constexpr Millis kDefaultRetention = std::chrono::hours(24 * 7);
-
-// The key that the server knows the operation by; empty: none.
-std::string key_of(const OperationRow& row, const trust::Contract& contract) {
-  if (!row.key.empty()) return row.key;
-  const bool beside = contract.idempotency_key && contract.idempotency_key->kind != trust::KeyPlace::Kind::argument;
-  return beside ? row.id : std::string();
-}
-
-// A server that has not answered may still be at work: that something is not there yet proves nothing then.
-bool absence_counts(const OperationRow& row, int looks) { return looks > 1 || row.basis == "answered-error"; }
 
 }  // namespace
 
@@ -49,7 +38,9 @@ asio::awaitable<Result<Calls::OwnAnswer>> Calls::look_up(OperationRow row, trust
   if (!params) co_return fail(params.error());
   auto document = json::Document::parse(*params, json::Limits{.bytes = params->size(), .depth = 10'000});
   if (!document) co_return fail(document.error());
-  auto arguments = trust::own_arguments(lookup, document->root().find("arguments"), key_of(row, *contract), row.id);
+  // By what the server was given when it was sent, whatever the contract says by now.
+  const std::string marker = row.sent_key == row.id ? row.id : std::string();
+  auto arguments = trust::own_arguments(lookup, document->root().find("arguments"), row.sent_key, marker);
   if (!arguments) co_return fail(arguments.error());
   auto answer = co_await read_for(std::move(row), lookup.tool, std::move(*arguments));
   co_return answer;
@@ -62,11 +53,17 @@ asio::awaitable<void> Calls::reconcile(std::string operation) {
   const trust::Contract* contract = contract_of(row);
   Looks& looks = looks_[operation];
   if (contract == nullptr || !contract->lookup || looks.looking) co_return;
+  const auto now = Deadline::Clock::now();
+  if (const auto rest = health_[row.server].rest(now); rest > rest.zero()) {
+    looks.next = Deadline::at(now + rest);  // nothing goes to it: this look is not made, and does not count
+    co_return;
+  }
   const trust::Lookup lookup = *contract->lookup;
   looks.looking = true;
-  ++looks.tried;
-  const Millis patience = std::max<Millis>(kBetweenLooks, contract->deadline.value_or(Millis{0}));
-  const bool absence = absence_counts(row, looks.tried);
+  // A server that has not answered may be at work for as long as a call may take: until then it proves nothing that
+  // something is not there.
+  if (++looks.tried == 1) looks.at_work = Deadline::after(std::max(options_.between_looks, time_of(row, contract)));
+  const bool absence = looks.at_work.passed() || row.basis == "answered-error";
   auto begun = co_await store_.commit(Durability::crash, [&](Tx& tx) -> Status {
     auto found = tx.operation(operation);
     if (!found) return fail(ErrorCode::not_found, "the operation is gone");
@@ -99,7 +96,9 @@ asio::awaitable<void> Calls::reconcile(std::string operation) {
   const auto after = looks_.find(operation);
   if (after == looks_.end()) co_return;
   after->second.looking = false;
-  after->second.next = Deadline::after(patience);
+  const Deadline soon = Deadline::after(options_.between_looks);
+  after->second.next =
+      after->second.tried + 1 < kAutomaticLooks || after->second.at_work.passed() ? soon : after->second.at_work;
 }
 
 // By the timer: unknown operations whose contract names a lookup, a few times each in this life of the process.
@@ -128,18 +127,27 @@ void Calls::look_at_unknowns() {
 asio::awaitable<void> Calls::tell_reconciled(FlightPtr flight) {
   Call& call = flight->call;
   const auto& contract = call.judged.tool->contract;
-  if (call.row.state != OperationState::unknown || !contract || !contract->lookup || closing_) co_return;
-  co_await reconcile(call.row.id);
+  if (call.row.state != OperationState::unknown) co_return;
+  if (flight->late) {  // it came while the loss was recorded
+    co_await settle(of_late_answer(call.row.id, *flight->late), flight->late->document);
+  } else if (contract && contract->lookup && !closing_) {
+    co_await reconcile(call.row.id);
+  } else {
+    co_return;
+  }
   std::optional<OperationRow> now;
+  Result<std::string> result = fail(ErrorCode::not_found, "none");
   auto read = co_await store_.read([&](Tx& tx) -> Status {
     now = tx.operation(call.row.id);
+    result = tx.sealed(call.row.id, "result");
     return {};
   });
   if (!read || !now) co_return;
   call.row = *now;
   if (is_unknown(now->state)) co_return;
   flight->error.reset();
-  flight->result = resolved_result(*now);
+  const bool came = result && result->starts_with('R');  // a late answer brought the tool's own
+  flight->result = came ? result->substr(1) : resolved_result(*now);
 }
 
 // Whether an unknown operation may be sent again because the client sent its key again: the server knows it by that
@@ -148,7 +156,8 @@ bool Calls::may_resend(const Call& call, const OperationRow& same) const {
   if (same.state != OperationState::unknown || !call.judged.tool) return false;
   const sallyport::Repeat repeat = call.judged.effect.effective.repeat;
   if (repeat == sallyport::Repeat::safe) return true;
-  if (repeat != sallyport::Repeat::keyed || !is_keyed(call)) return false;
+  // Only by the very key that it was sent with: a contract that names one since then proves nothing of that attempt.
+  if (repeat != sallyport::Repeat::keyed || !is_keyed(call) || same.sent_key != call.judged.sent_key) return false;
   const Millis retention = call.judged.tool->contract->retention.value_or(kDefaultRetention);
   return clock_.now() - same.created < retention.count();
 }
@@ -164,7 +173,14 @@ asio::awaitable<void> Calls::resend(FlightPtr flight) {
   const auto link = co_await connect(flight);
   if (!link || call.judged.refused() || flight->cancel.reason() || !still_permitted(call)) co_return;
   auto permit = co_await record_resend(flight);
-  if (!permit) co_return;
+  if (!permit) {  // it may have been settled while this was on its way
+    const auto now = co_await find_operation(before.id);
+    if (!now || is_unknown(now->state)) co_return;
+    call.row = *now;
+    const auto told = co_await replay(*now);
+    if (told && !told->error) flight->result = told->result;
+    co_return;
+  }
   ServerAnswer answer = co_await dispatch(flight, link, std::move(*permit));
   const Finding finding = judge_answer(call, answer);
   note_health(call, answer, finding.proof);

@@ -47,7 +47,7 @@ class Permit {
   static void add_key(PermittedCall& permit, const calls::Call& call) {
     const auto& contract = call.judged.tool->contract;
     if (!contract || !contract->idempotency_key) return;
-    const std::string& key = call.judged.key.empty() ? call.row.id : call.judged.key;
+    const std::string& key = call.judged.sent_key;
     if (contract->idempotency_key->kind == trust::KeyPlace::Kind::header) permit.idempotency_header_ = key;
     if (contract->idempotency_key->kind == trust::KeyPlace::Kind::meta) {
       permit.meta_members_ += fmt::format("{}{}:{}", permit.meta_members_.empty() ? "" : ",",
@@ -106,6 +106,7 @@ asio::awaitable<Result<PermittedCall>> Calls::record(FlightPtr flight) {
   call.decided = now;  // this is the decision that counts: whatever was waited for before is over
   row.updated = now;
   row.basis = "intent";
+  row.sent_key = call.judged.sent_key;
   row.attempts += 1;
   const bool wants_progress =
       std::ranges::any_of(flight->waiters, [](const Waiter* w) { return !w->progress_token.empty(); });
@@ -269,6 +270,7 @@ asio::awaitable<Result<PermittedCall>> Calls::record_resend(FlightPtr flight) {
     if (!found) return fail(ErrorCode::not_found, "the operation is gone");
     row = std::move(*found);
     if (auto stepped = step(row, Event::resend); !stepped) return fail(stepped.error());
+    row.unknown = Unknown::lost;  // whatever the first attempt was answered: of this one nothing is known yet
     row.attempts += 1;
     row.updated = now;
     if (auto counted = count_attempt(tx, call.judged.budgets, now); !counted) return counted;

@@ -49,13 +49,10 @@ asio::awaitable<Status> Calls::recover() {
                      OperationState::running, OperationState::reconciling};
     for (OperationRow row : tx.operations(filter)) {
       if (!under_way(row.state)) continue;
-      const auto stepped = step(row, Event::restart);
+      const bool looked = row.state == OperationState::reconciling;  // a look changes nothing of how it was lost
+      const auto stepped = step(row, row.is_read ? Event::fail : Event::restart);
       if (!stepped) return fail(stepped.error());
-      if (row.is_read) {
-        row.state = OperationState::failed;
-        row.outcome = Outcome::none;
-      }
-      row.unknown = row.is_read ? Unknown::no : Unknown::lost;
+      if (!looked) row.unknown = row.is_read ? Unknown::no : Unknown::lost;
       row.basis = row.is_read ? "read" : "crash";
       row.reason = "the gateway ended while it was under way";
       row.updated = now;
@@ -83,9 +80,10 @@ asio::awaitable<Status> Calls::load_open() {
     filter.limit = kMost;
     filter.states = {OperationState::unknown, OperationState::reconciling};
     unknowns_ = tx.operations(filter);
-    filter.states = {OperationState::waiting, OperationState::applied, OperationState::failed,
-                     OperationState::resolved_applied};
+    filter.states = {OperationState::waiting};
     repeatable = tx.operations(filter);
+    filter.states = {OperationState::applied, OperationState::failed, OperationState::resolved_applied};
+    std::ranges::move(tx.operations(filter), std::back_inserter(repeatable));
     stops_ = tx.stops(true);
     if (const auto until = tx.setting(kKeysDoubtfulUntil)) keys_doubtful_until_ = std::stoll(*until);
     waiting_.clear();
@@ -192,17 +190,26 @@ void Calls::on_late_answer(LateAnswer late) {
   if (late.answer.kind != ServerAnswer::Kind::result || !is_tool_result(late.answer.result) ||
       is_error_result(late.answer))
     return;
-  if (const auto flying = flights_.find(late.operation); flying != flights_.end() && !flying->second->call.resend) {
+  const auto flying = flights_.find(late.operation);
+  if (flying != flights_.end() && !is_unknown(flying->second->call.row.state)) {
     flying->second->late = std::move(late.answer);  // another attempt is under way: it need not be made, or not lost
     flying->second->nudge.notify();
     return;
   }
-  if (std::ranges::find(unknowns_, late.operation, &OperationRow::id) == unknowns_.end()) return;
+  if (std::ranges::find(unknowns_, late.operation, &OperationRow::id) == unknowns_.end()) {
+    log::warning("late_answer.unused", {{"operation", late.operation}});  // it has ended: that stands
+    return;
+  }
+  tasks_.spawn("late answer of " + late.operation,
+               settle(of_late_answer(late.operation, late.answer), late.answer.document));
+}
+
+Settlement Calls::of_late_answer(const std::string& operation, const ServerAnswer& answer) {
   Settlement settlement;
-  settlement.operation = late.operation;
+  settlement.operation = operation;
   settlement.basis = "late-answer";
-  settlement.result = late.answer.result;
-  tasks_.spawn("late answer of " + late.operation, settle(std::move(settlement), late.answer.document));
+  settlement.result = answer.result;
+  return settlement;
 }
 
 asio::awaitable<void> Calls::settle(Settlement settlement, std::shared_ptr<const json::Document> keep_alive) {
@@ -215,6 +222,12 @@ asio::awaitable<void> Calls::settle(Settlement settlement, std::shared_ptr<const
 // Ends an unknown operation by evidence or by a person, or says that a look at it proved nothing; with its receipt.
 asio::awaitable<Result<OperationRow>> Calls::resolve(Settlement settlement) {
   OperationRow row;
+  if (!settlement.by.empty() && flights_.contains(settlement.operation)) {
+    co_return fail(ErrorCode::conflict,
+                   fmt::format("operation `{}` is just being looked at or sent again; wait for what "
+                               "comes of it",
+                               settlement.operation));
+  }
   const UnixMillis now = clock_.now();
   trust::ReceiptBody body = receipt(trust::ReceiptKind::reconciliation);
   body.id = entropy_.id("rc", now);
@@ -341,6 +354,8 @@ asio::awaitable<void> Calls::shutdown(Deadline deadline) {
   bool ended = co_await tasks_.wait_empty(deadline);
   if (!ended) {
     for (const auto& [id, flight] : flights_) flight->cancel.cancel(CancelReason::shutdown);
+    const auto own_reads = own_reads_;
+    for (Flight* own : own_reads) own->cancel.cancel(CancelReason::shutdown);
   }
   const Deadline soon = Deadline::after(std::chrono::seconds(3));
   if (!ended) ended = co_await tasks_.wait_empty(soon);

@@ -1,5 +1,7 @@
 // Runs (design sections 2 and 7): the standing run of clients without a session, and `sallyport_finish`, which tells
 // whether what the run's contract wants is there: current evidence, and nothing unknown.
+#include <charconv>
+
 #include <fmt/format.h>
 #include <boost/json.hpp>
 
@@ -17,8 +19,11 @@ namespace bj = boost::json;
 namespace {
 
 constexpr UnixMillis kQuiet = 30LL * 60 * 1000;
+constexpr UnixMillis kSaveEvery = 60LL * 1000;
 constexpr int kTries = 4;
 constexpr std::string_view kFinish = "sallyport_finish";
+
+std::string setting_of(const std::string& principal) { return "run/" + quote(principal); }
 
 }  // namespace
 
@@ -39,9 +44,33 @@ struct Calls::Finish {
 std::string Calls::run_of(const ClientContext& client, UnixMillis now) {
   if (!client.run.empty()) return client.run;
   Standing& standing = standing_runs_[client.principal.id];
-  if (standing.run.empty() || now - standing.used > kQuiet) standing.run = entropy_.id("run", now);
+  const bool begins = standing.run.empty() || now - standing.used > kQuiet;
+  if (begins) standing.run = entropy_.id("run", now);
   standing.used = now;
+  // An anonymous connection is a principal that does not come back.
+  if (!client.principal.anonymous && (begins || now - standing.saved >= kSaveEvery)) {
+    standing.saved = now;
+    store_.post([name = setting_of(client.principal.id), value = fmt::format("{} {}", standing.run, now)](Tx& tx) {
+      return tx.put_setting(name, value);
+    });
+  }
   return standing.run;
+}
+
+// A standing run goes on over a restart, as its budgets do.
+asio::awaitable<void> Calls::recall_run(std::shared_ptr<const ClientContext> client) {
+  const std::string& principal = client->principal.id;
+  if (!client->run.empty() || client->principal.anonymous || standing_runs_.contains(principal)) co_return;
+  std::optional<std::string> kept;
+  auto read = co_await store_.read([&](Tx& tx) -> Status {
+    kept = tx.setting(setting_of(principal));
+    return {};
+  });
+  const std::size_t space = read && kept ? kept->find(' ') : std::string::npos;
+  if (space == std::string::npos) co_return;
+  UnixMillis used = 0;
+  std::from_chars(kept->data() + space + 1, kept->data() + kept->size(), used);
+  standing_runs_.try_emplace(principal, Standing{kept->substr(0, space), used, used});  // unless one began meanwhile
 }
 
 void Calls::end_quiet_runs(UnixMillis now) {
@@ -65,6 +94,7 @@ std::vector<BudgetUse> Calls::budgets_of_finish(const Snapshot& snapshot, const 
 asio::awaitable<Answer> Calls::finish_call(Inbound inbound, Request request) {
   const bool plain = !request.arguments || request.arguments.size() == 0;
   if (!plain) co_return invalid_own_call("`sallyport_finish` takes no arguments.");
+  co_await recall_run(inbound.client);
   const FlightPtr flight = new_flight(std::move(request), inbound.received);
   const Call& call = flight->call;
   const auto snapshot = snapshots_.current();
@@ -114,7 +144,7 @@ asio::awaitable<Calls::Finish> Calls::look_at_run(const Call& call) {
     one.tool = rule->evidence->tool;
     wanted.push_back(std::move(one));
   }
-  const std::vector<EvidenceState> states = co_await current_evidence(call.row.principal, wanted, call.row.id);
+  const std::vector<EvidenceState> states = co_await current_evidence(call.row, wanted);
   for (std::size_t i = 0; i < states.size(); ++i) {
     if (states[i].basis) {
       finish.evidence.push_back(*states[i].basis);

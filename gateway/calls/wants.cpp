@@ -27,6 +27,7 @@ std::string setting_of(std::string_view rule, std::string_view principal) {
 struct KeptEvidence {
   std::string receipt, server, tool, definition, scope;
   std::string wanted;  // the condition that its result fulfilled
+  std::string state;   // digest of the server's own revision; empty: its contract read none
   std::uint64_t revision = 0;
 };
 
@@ -40,13 +41,9 @@ std::optional<KeptEvidence> parse(const std::string& text) {
   };
   const auto* revision = root.as_object().if_contains("revision");
   if (revision == nullptr || !revision->is_int64()) return std::nullopt;
-  return KeptEvidence{member("receipt"),
-                      member("server"),
-                      member("tool"),
-                      member("definition"),
-                      member("scope"),
-                      member("wanted"),
-                      static_cast<std::uint64_t>(revision->as_int64())};
+  return KeptEvidence{
+      member("receipt"), member("server"), member("tool"),  member("definition"),
+      member("scope"),   member("wanted"), member("state"), static_cast<std::uint64_t>(revision->as_int64())};
 }
 
 }  // namespace
@@ -114,55 +111,32 @@ asio::awaitable<void> Calls::read_revision(Call& call) {
 
 namespace {
 
-// Whether the tool is still the one that gave the evidence.
-bool same_tool(const Snapshot& snapshot, const KeptEvidence& kept) {
+// The tool that gave the evidence, if it is still the same one.
+const Tool* same_tool(const Snapshot& snapshot, const KeptEvidence& kept) {
   const auto server = snapshot.servers.find(kept.server);
-  if (server == snapshot.servers.end()) return false;
+  if (server == snapshot.servers.end()) return nullptr;
   const auto tool = server->second.tools.find(kept.tool);
-  return tool != server->second.tools.end() && tool->second->state == ToolState::pinned &&
-         tool->second->digest == kept.definition;
+  const bool same = tool != server->second.tools.end() && tool->second->state == ToolState::pinned &&
+                    tool->second->digest == kept.definition;
+  return same ? tool->second.get() : nullptr;
 }
 
 }  // namespace
 
-// The server's own value for the scope's state, as its contract says where to read it.
-asio::awaitable<Result<std::string>> Calls::server_revision(Call& call) {
-  const trust::Revision revision = *call.judged.tool->contract->revision;
-  auto arguments = trust::own_arguments(revision.call, call.request.arguments, call.judged.key, call.row.id);
-  if (!arguments) co_return fail(arguments.error());
-  auto answer = co_await read_for(call.row, revision.call.tool, std::move(*arguments));
-  if (!answer) co_return fail(answer.error());
-  const json::Value value = answer->structured.at(revision.at);
-  if (!value || value.is_object() || value.is_array() || value.is_null())
-    co_return fail(ErrorCode::invalid, fmt::format("there is no value at `{}` of its result", visible(revision.at)));
-  co_return value.is_string() ? value.string() : std::string(value.raw());
-}
-
-// Step 10: read once more, so that what was approved is what is there. False: refused, or decide again.
-asio::awaitable<bool> Calls::revision_holds(FlightPtr flight) {
-  Call& call = flight->call;
-  if (!call.judged.server_revision) co_return true;
-  auto found = co_await server_revision(call);
-  if (!found) {
-    refuse(call.judged, ReasonCode::server_unavailable,
-           fmt::format("The revision that the approval is bound to cannot be read: {}.", found.error().message));
-    co_return false;
-  }
-  if (*found != *call.judged.server_revision) call.judged.epoch = kStale;
-  co_return *found == *call.judged.server_revision;
-}
-
 // What the principal has to show for each rule: found and current, or why not. A store that cannot be read: nothing.
-asio::awaitable<std::vector<Calls::EvidenceState>> Calls::current_evidence(std::string principal,
-                                                                           std::vector<EvidenceWanted> wanted,
-                                                                           std::string but_operation) {
+asio::awaitable<std::vector<Calls::EvidenceState>> Calls::current_evidence(OperationRow cause,
+                                                                           std::vector<EvidenceWanted> wanted) {
   std::vector<std::optional<KeptEvidence>> kept;
   std::vector<std::uint64_t> revisions;
+  std::vector<std::string> arguments;  // of the call that reads the server's own revision
   auto read = co_await store_.read([&](Tx& tx) -> Status {
     kept.clear();
     revisions.clear();
+    arguments.clear();
     for (const EvidenceWanted& one : wanted) {
-      const auto text = tx.setting(setting_of(one.rule, principal));
+      const std::string name = setting_of(one.rule, cause.principal);
+      const auto text = tx.setting(name);
+      arguments.push_back(tx.sealed(name, "revision").value_or(std::string()));
       auto entry = text ? parse(*text) : std::nullopt;
       revisions.push_back(entry ? tx.revision(entry->server, entry->scope) : 0);
       kept.push_back(std::move(entry));
@@ -171,6 +145,7 @@ asio::awaitable<std::vector<Calls::EvidenceState>> Calls::current_evidence(std::
   });
   kept.resize(wanted.size());
   revisions.resize(wanted.size());
+  arguments.resize(wanted.size());
   const auto snapshot = snapshots_.current();
   std::vector<EvidenceState> states;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -180,19 +155,24 @@ asio::awaitable<std::vector<Calls::EvidenceState>> Calls::current_evidence(std::
     if (evidence && evidence->server == wanted[i].server && evidence->tool == wanted[i].tool) {
       const auto scope = trust::Scope::from_key(evidence->scope);
       const policy::Rule* rule = snapshot->policy->rule(wanted[i].rule);
+      const Tool* tool = same_tool(*snapshot, *evidence);
       if (rule == nullptr || !rule->evidence || rule->evidence->text != evidence->wanted) {
         state.found.words = "the rule wants another result now";
-      } else if (!same_tool(*snapshot, *evidence)) {
+      } else if (tool == nullptr) {
         state.found.words = "the tool that gave it is another now";
       } else if (revisions[i] != evidence->revision) {
         state.found.words = fmt::format("it is older than the scope's revision {}", revisions[i]);
-      } else if (!scope || write_open(*scope, but_operation)) {
+      } else if (!scope || write_open(*scope, cause.id)) {
         state.found.words = "a write that touches it is still open";
       } else {
         state.found.found = true;
         state.found.receipt = evidence->receipt;
         state.basis =
-            EvidenceBasis{wanted[i].rule, evidence->receipt, evidence->server, evidence->scope, evidence->revision};
+            EvidenceBasis{wanted[i].rule,  evidence->receipt,  evidence->server,
+                          evidence->scope, evidence->revision, {evidence->tool, evidence->state, arguments[i]}};
+        cause.server = evidence->server;
+        const auto moved = co_await state_moved(cause, tool->contract.get(), state.basis->state);
+        if (moved) state = {{wanted[i].rule, false, {}, *moved}, std::nullopt};
       }
     }
     states.push_back(std::move(state));
@@ -202,8 +182,7 @@ asio::awaitable<std::vector<Calls::EvidenceState>> Calls::current_evidence(std::
 
 asio::awaitable<std::vector<policy::EvidenceFound>> Calls::find_evidence(FlightPtr flight) {
   Call& call = flight->call;
-  const std::vector<EvidenceState> states =
-      co_await current_evidence(call.row.principal, call.judged.weighed.evidence, call.row.id);
+  const std::vector<EvidenceState> states = co_await current_evidence(call.row, call.judged.weighed.evidence);
   std::vector<policy::EvidenceFound> found;
   for (const EvidenceState& state : states) {
     if (state.basis) call.judged.evidence.push_back(*state.basis);
@@ -292,10 +271,15 @@ Status Calls::keep_evidence(Tx& tx, const Call& call, const std::vector<std::str
                           {"revision", *call.evidence_revision},
                           {"scope", call.row.scope},
                           {"server", call.row.server},
+                          {"state", call.evidence_state.value},
                           {"tool", call.row.tool},
                           {"wanted", call.judged.snapshot->policy->rule(rule)->evidence->text}};
-    if (auto put = tx.put_setting(setting_of(rule, call.row.principal), json::canonical(bj::value(kept))); !put)
-      return put;
+    const std::string name = setting_of(rule, call.row.principal);
+    if (auto put = tx.put_setting(name, json::canonical(bj::value(kept))); !put) return put;
+    const std::string& arguments = call.evidence_state.arguments;
+    const Status held =
+        arguments.empty() ? tx.drop_sealed(name, "revision") : tx.put_sealed(name, "revision", arguments);
+    if (!held) return held;
   }
   return {};
 }

@@ -55,6 +55,7 @@ struct OperationRow {
   std::string definition;       // digest
   std::string fingerprint;      // of (principal, tool, arguments) under the store key: finds identical repeats
   std::string key;              // idempotency key, or empty
+  std::string sent_key;         // the key that the server was given with it, or empty: what makes sending it again safe
   std::string approval;         // ap_…, or empty
   int attempts = 0;
   bool delivered = false;  // the answer was handed over in full

@@ -14,6 +14,7 @@
 #include "gateway/base/signal.hpp"
 #include "gateway/mcp/jsonrpc.hpp"
 #include "schemas/core/result.hpp"
+#include "schemas/core/time.hpp"
 
 namespace sallyport::gateway {
 
@@ -34,6 +35,8 @@ struct ServerAnswer {
   json::Value result;
   json::Value error;
   std::optional<int> http_status;
+  bool bare_http = false;             // an error that is an HTTP status alone: no JSON-RPC message of the server came
+  std::optional<Millis> retry_after;  // what the server asked to wait before another attempt
   std::string detail;                     // for kinds lost and not_sent (and HTTP errors): one sentence
   std::optional<CancelReason> cancelled;  // the attempt ended because of Cancel
   bool timed_out = false;

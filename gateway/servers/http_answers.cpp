@@ -2,7 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
 
 #include "gateway/base/log.hpp"
 #include "gateway/net/sse.hpp"
@@ -18,6 +22,7 @@ constexpr int kFruitlessResumes = 5;
 constexpr std::chrono::seconds kTurn{1};
 constexpr std::chrono::seconds kRefusalWait{10};
 constexpr std::chrono::seconds kHeadWait{30};
+constexpr unsigned kLongestRest = 24 * 3600;  // seconds; more is as good as never
 
 std::string excerpt(std::string_view body) {
   const std::size_t end = std::min(body.size(), kExcerpt);
@@ -34,6 +39,37 @@ std::optional<std::string> coded(const HttpHeaders& headers) {
   const auto coding = headers.get("Content-Encoding");
   if (!coding || coding->empty() || *coding == "identity") return std::nullopt;
   return fmt::format("the server's answer is encoded as `{}`, though identity was asked for", visible(*coding));
+}
+
+// `Mon, 30 Nov 2026 19:00:00 GMT`, the form that HTTP asks of dates.
+std::optional<std::chrono::sys_seconds> http_date(std::string_view text) {
+  constexpr std::string_view kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
+  std::array<char, 4> name{};
+  int day = 0, year = 0, hour = 0, minute = 0, second = 0;
+  const std::string whole(text);
+  if (std::sscanf(whole.c_str(), "%*3s, %2d %3s %4d %2d:%2d:%2d GMT", &day, name.data(), &year, &hour, &minute,
+                  &second) != 6)
+    return std::nullopt;
+  const std::size_t at = kMonths.find(name.data());
+  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(at / 3 + 1)),
+                                         std::chrono::day(static_cast<unsigned>(day))};
+  if (at == std::string_view::npos || at % 3 != 0 || !date.ok() || hour > 23 || minute > 59 || second > 60)
+    return std::nullopt;
+  return std::chrono::sys_days(date) + std::chrono::hours(hour) + std::chrono::minutes(minute) +
+         std::chrono::seconds(second);
+}
+
+// How long the server asks to be left alone: seconds, or a date by its own clock.
+std::optional<Millis> retry_after(const HttpHeaders& headers) {
+  const auto asked = headers.get("Retry-After");
+  if (!asked) return std::nullopt;
+  unsigned seconds = 0;
+  const auto [end, error] = std::from_chars(asked->data(), asked->data() + asked->size(), seconds);
+  if (error == std::errc() && end == asked->data() + asked->size())
+    return std::chrono::seconds(std::min<unsigned>(seconds, kLongestRest));
+  const auto until = http_date(*asked), now = http_date(headers.get("Date").value_or(""));
+  if (!until || !now) return std::nullopt;
+  return std::clamp<Millis>(*until - *now, Millis{0}, std::chrono::seconds(kLongestRest));
 }
 
 }  // namespace
@@ -222,6 +258,7 @@ ServerAnswer HttpLink::refusal(const Exchange& exchange, int status, const std::
   answer.kind = ServerAnswer::Kind::error;
   answer.sent = true;
   answer.http_status = status;
+  answer.retry_after = retry_after(headers);
   answer.detail = fmt::format("HTTP {} {}", status, reason_phrase(status));
   if (const auto location = headers.get("Location"); location && status < 400) {
     answer.detail +=
@@ -241,6 +278,7 @@ ServerAnswer HttpLink::refusal(const Exchange& exchange, int status, const std::
   auto made =
       json::Document::parse(fmt::format(R"({{"code":{},"message":{}}})", status, quote(answer.detail + excerpt(body))));
   if (!made) return lost_answer(answer.detail);
+  answer.bare_http = true;
   answer.document = std::make_shared<const json::Document>(std::move(*made));
   answer.error = answer.document->root();
   return answer;

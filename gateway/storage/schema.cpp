@@ -77,7 +77,10 @@ constexpr const char* kGrants = R"sql(
   CREATE INDEX grants_open ON grants (open) WHERE open = 1;
 )sql";
 
-constexpr std::array<const char*, kSchemaVersion> kMigrations{kInitial, kGrants};
+// What earlier versions sent is not known to have carried a key.
+constexpr const char* kSentKey = "ALTER TABLE operations ADD COLUMN sent_key TEXT NOT NULL DEFAULT ''";
+
+constexpr std::array<const char*, kSchemaVersion> kMigrations{kInitial, kGrants, kSentKey};
 
 }  // namespace
 

@@ -7,7 +7,7 @@
 
 namespace sallyport::gateway {
 
-inline constexpr std::int64_t kSchemaVersion = 2;
+inline constexpr std::int64_t kSchemaVersion = 3;
 
 // Creates or migrates. Refuses a file that is not ours or that a newer version made. Throws DatabaseError.
 Status migrate(Database& database);

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::string_view kColumns =
     "SELECT id, state, unknown, outcome, basis, principal, session, run, server, tool, scope, contract_scope, is_read, "
-    "effect, definition, fingerprint, key, approval, attempts, delivered, receipt, summary, reason, created, updated "
-    "FROM operations";
+    "effect, definition, fingerprint, key, approval, attempts, delivered, receipt, summary, reason, created, updated, "
+    "sent_key FROM operations";
 
 bool is_open(OperationState state) {
   switch (state) {
@@ -59,6 +59,7 @@ OperationRow row_of(const Rows& rows) {
   row.reason = rows.text(22);
   row.created = rows.integer(23);
   row.updated = rows.integer(24);
+  row.sent_key = rows.text(25);
   return row;
 }
 
@@ -70,7 +71,9 @@ Status SqliteTx::put(const OperationRow& row) {
   database_.run(
       "INSERT INTO operations (id, state, open, unknown, outcome, basis, principal, session, run, server, tool, scope, "
       "contract_scope, is_read, effect, definition, fingerprint, key, approval, attempts, delivered, receipt, summary, "
-      "reason, created, updated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+      "reason, created, updated, sent_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+      "?, ?, ?, "
+      "?, ?) "
       "ON CONFLICT (id) DO UPDATE SET state = excluded.state, open = excluded.open, unknown = excluded.unknown, "
       "outcome = excluded.outcome, basis = excluded.basis, principal = excluded.principal, session = excluded.session, "
       "run = excluded.run, server = excluded.server, tool = excluded.tool, scope = excluded.scope, "
@@ -78,11 +81,11 @@ Status SqliteTx::put(const OperationRow& row) {
       "definition = excluded.definition, fingerprint = excluded.fingerprint, key = excluded.key, "
       "approval = excluded.approval, attempts = excluded.attempts, delivered = excluded.delivered, "
       "receipt = excluded.receipt, summary = excluded.summary, reason = excluded.reason, created = excluded.created, "
-      "updated = excluded.updated",
+      "updated = excluded.updated, sent_key = excluded.sent_key",
       row.id, to_string(row.state), is_open(row.state), static_cast<int>(row.unknown), static_cast<int>(row.outcome),
       row.basis, row.principal, row.session, row.run, row.server, row.tool, row.scope, row.contract_scope, row.is_read,
       row.effect, row.definition, row.fingerprint, row.key, row.approval, row.attempts, row.delivered, row.receipt,
-      swept(row.summary), swept(row.reason), row.created, row.updated);
+      swept(row.summary), swept(row.reason), row.created, row.updated, row.sent_key);
   return {};
 }
 

@@ -57,7 +57,7 @@ struct Variant {
 std::vector<Variant> variants() {
   const std::string keyed = R"("repeat":"keyed","idempotencyKey":{"meta":"k"},"attempts":2)";
   const std::string look =
-      R"("lookup":{"tool":"find","arguments":{"operation":{"from":"operation"}},"applied":{"found":true}})";
+      R"("idempotencyKey":{"meta":"k"},"lookup":{"tool":"find","arguments":{"operation":{"from":"operation"}},"applied":{"found":true}})";
   const std::string key = R"({"dev.sallyport/idempotencyKey":"k-1"})";
   return {{"Plain", ""},
           {"WithAKey", "", Charge::kAllow, key},

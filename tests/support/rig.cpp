@@ -212,6 +212,7 @@ Rig::Rig(RigOptions options) : servers(options.servers), options_(std::move(opti
   calls::CallsOptions calls_options;
   calls_options.identity = {"0.0.0", "abcdef", "service"};
   calls_options.limits = options_.limits;
+  calls_options.between_looks = options_.between_looks;
   calls_options.people = options_.people;
   calls_options.run_evidence = options_.run_evidence;
   calls = std::make_unique<calls::Calls>(io.get_executor(), calls_options, *store, *pool, *catalogue, *catalogue, clock,

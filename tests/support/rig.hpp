@@ -65,6 +65,7 @@ struct RigOptions {
   std::string vfs;
   LimitSettings limits;
   std::optional<std::vector<std::string>> run_evidence;  // what a run has to show
+  Millis between_looks{5'000};
 };
 
 class Rig {

@@ -79,6 +79,9 @@ Result<std::string> own_arguments(const OwnCall& call, json::Value arguments, st
         out.value(key);
         break;
       case OwnArgument::From::operation:
+        if (operation.empty())
+          return fail(ErrorCode::invalid,
+                      fmt::format("`{}` wants the operation's id, which the server was not given", name));
         out.value(operation);
         break;
       case OwnArgument::From::argument: {

@@ -112,7 +112,7 @@ struct Contract {
 [[nodiscard]] Contract tightening_part(const Contract& contract);
 
 // The arguments object of the gateway's own call. ErrorCode::invalid if a value it wants is absent. `arguments` may be
-// absent.
+// absent; `key` and `operation` are empty where the server was not given them: by them it would find nothing.
 [[nodiscard]] Result<std::string> own_arguments(const OwnCall& call, json::Value arguments, std::string_view key,
                                                 std::string_view operation);
 

@@ -286,11 +286,17 @@ class ContractReader {
       faults_.error(value.find("overLimit"),
                     "`overLimit` says what becomes of a result over `maxResultBytes`, which is missing");
     const auto& key = contract.idempotency_key;
-    const bool by_key = contract.lookup && std::ranges::any_of(contract.lookup->call.arguments, [](const auto& item) {
-                          return item.second.from == OwnArgument::From::key;
-                        });
-    if (by_key && !key)
+    const auto asks_by = [&](OwnArgument::From what) {
+      return contract.lookup && std::ranges::any_of(contract.lookup->call.arguments,
+                                                    [&](const auto& item) { return item.second.from == what; });
+    };
+    if (asks_by(OwnArgument::From::key) && !key)
       faults_.error(value.find("lookup"), "`lookup` asks by the key, but there is no `idempotencyKey`");
+    if (asks_by(OwnArgument::From::operation) && (!key || key->kind == KeyPlace::Kind::argument))
+      faults_.error(
+          value.find("lookup"),
+          "`lookup` asks by the operation's id, which the server only gets as the key: `idempotencyKey` must be "
+          "{\"meta\": …} or {\"header\": …}");
     const bool writes = contract.terms.category && *contract.terms.category != EffectCategory::read;
     if (writes && contract.scope.empty()) {
       faults_.warning(value, fmt::format("`{}` writes and has no `scope`: a lost call holds up the whole server",

@@ -118,7 +118,8 @@ TEST(Adversary, AnIdenticalItemOfAnotherCallerWithoutTheMarkerProvesNothing) {
   Charge charge;
   // The server finds by the operation's id, which only the operation's own item carries.
   Rig rig(Charge::options(
-      charge, R"("lookup":{"tool":"find","arguments":{"marker":{"from":"operation"}},"applied":{"found":true}})"));
+      charge,
+      R"("idempotencyKey":{"meta":"k"},"lookup":{"tool":"find","arguments":{"marker":{"from":"operation"}},"applied":{"found":true}})"));
   std::string marker;
   charge.before = [&](Dispatched& call) {
     if (call.tool == "find") marker = call.params;

@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kArguments = R"({"account":"a","amount":5,"request_id":"r-1"})";
 
 std::string lookup(const std::string& not_found = "unknown") {
-  return R"("lookup":{"tool":"find","arguments":{"request_id":{"from":"/request_id"},"operation":{"from":"operation"}},)"
+  return R"("idempotencyKey":{"meta":"k"},"lookup":{"tool":"find","arguments":{"request_id":{"from":"/request_id"},"operation":{"from":"operation"}},)"
          R"("applied":{"found":true},"notFound":")" +
          not_found + "\"}";
 }

@@ -141,5 +141,28 @@ TEST(Runs, OfAClientWithoutASessionEndAfterHalfAnHourOfQuiet) {
   EXPECT_EQ(view(rig.call(client, "s__check", "{}")).code, "");
 }
 
+TEST(Runs, OfAClientWithoutASessionGoOnOverARestart) {
+  TempDir dir;
+  Work work;
+  RigOptions options = work.options();
+  options.state = dir.file("state");
+  std::string run;
+  {
+    Rig rig(options);
+    const auto client = rig.client();
+    client->run.clear();
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(view(rig.call(client, "s__check", "{}")).code, "");
+    run = rig.operations().front().run;
+  }
+  for (const int minutes : {29, 61}) {
+    Rig rig(options);
+    const auto client = rig.client();
+    client->run.clear();
+    rig.clock.advance(std::chrono::minutes(minutes));
+    EXPECT_EQ(view(rig.call(client, "s__check", "{}")).code, minutes < 30 ? "BUDGET_EXHAUSTED" : "") << minutes;
+    EXPECT_EQ(rig.operations().front().run == run, minutes < 30);
+  }
+}
+
 }  // namespace
 }  // namespace sallyport::test

@@ -201,7 +201,7 @@ asio::awaitable<void> Calls::conclude(FlightPtr flight, ServerAnswer answer) {
   auto stored = co_await store_.commit(Durability::crash, [&](Tx& tx) -> Status {
     auto appended = tx.append(body);
     if (!appended) return fail(appended.error());
-    if (!evidence.empty()) {
+    if (call.evidence_revision && row.outcome == Outcome::applied) {
       if (auto held = keep_evidence(tx, call, evidence, body.id); !held) return held;
     }
     if (row.outcome == Outcome::applied && call.request.method == Method::tools_call &&

@@ -1,5 +1,7 @@
 // Between the two halves of the rules (design section 3, step 7): the evidence that require rules want, and the hooks.
 // Fetched only if nothing denied.
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <boost/json.hpp>
 
@@ -261,10 +263,31 @@ std::vector<std::string> Calls::evidence_rules(const Call& call) const {
   return rules;
 }
 
+namespace {
+
+// The newest result speaks: what an earlier one showed of the same scope is no evidence beside it.
+Status void_contradicted(Tx& tx, const Call& call, const std::vector<std::string>& fulfilled) {
+  for (const policy::Rule& rule : call.judged.snapshot->policy->rules) {
+    const bool about =
+        rule.evidence && rule.evidence->server == call.row.server && rule.evidence->tool == call.row.tool;
+    if (!about || std::ranges::find(fulfilled, rule.id) != fulfilled.end()) continue;
+    const std::string name = setting_of(rule.id, call.row.principal);
+    const auto text = tx.setting(name);
+    const auto kept = text ? parse(*text) : std::nullopt;
+    const auto scope = kept ? trust::Scope::from_key(kept->scope) : std::nullopt;
+    if (!kept || kept->server != call.row.server || (scope && !trust::overlap(*scope, call.judged.scope))) continue;
+    if (auto put = tx.put_setting(name, "{}"); !put) return put;
+  }
+  return {};
+}
+
+}  // namespace
+
 // In the commit that concludes the call: keeps it as evidence if the scope did not move meanwhile.
 Status Calls::keep_evidence(Tx& tx, const Call& call, const std::vector<std::string>& rules,
                             const std::string& receipt) {
   if (!call.evidence_revision || tx.revision(call.row.server, call.row.scope) != *call.evidence_revision) return {};
+  if (auto voided = void_contradicted(tx, call, rules); !voided) return voided;
   for (const std::string& rule : rules) {
     const bj::object kept{{"definition", call.judged.tool->digest},
                           {"receipt", receipt},

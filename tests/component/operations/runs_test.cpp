@@ -79,6 +79,17 @@ TEST(Runs, AreRejectedWithoutEvidenceOrWithAStaleOne) {
   EXPECT_EQ(rig.receipts("run").size(), 2U);
 }
 
+TEST(Runs, ANewerResultSpeaksInsteadOfAnOlderOne) {
+  Work work;
+  Rig rig(work.options());
+  const auto client = rig.client();
+  rig.call(client, "s__check", "{}");
+  work.good = false;
+  rig.call(client, "s__check", R"({"again":1})");
+  EXPECT_EQ(status(rig.call(client, "sallyport_finish", "{}")), "completion_rejected");
+  EXPECT_EQ(view(rig.call(client, "s__ship", "{}")).code, "EVIDENCE_REQUIRED");
+}
+
 TEST(Runs, AreUnresolvedWhileAnythingOfTheirsIsUnknown) {
   Work work;
   Rig rig(work.options());

@@ -100,14 +100,17 @@ class Explorer {
         break;
       case waiting:
         wait(world);
+        roll_back(world);
         break;
       case ready:
         if (!contract_.asks || world.approved) go(world, Event::record);
         go(world, Event::refuse);                                  // a stop, a reload, a cancel
         if (contract_.asks) go(void_approval(world), Event::ask);  // a reload that asks anew
+        roll_back(world);
         break;
       case intent:
         send(world);
+        roll_back(world);
         break;
       case unknown:
         settle(world);
@@ -118,6 +121,13 @@ class Explorer {
       default:
         break;
     }
+  }
+
+  // The log ends here once more: in the part that is lost nothing may have come of it, or everything.
+  void roll_back(World world) {
+    go(world, Event::rollback);
+    world.attempts = std::max(world.attempts, 1);
+    go(done(world), Event::rollback);
   }
 
   static World void_approval(World world) {

@@ -160,6 +160,8 @@ TEST(TrustFile, RefusesWhatCannotBeMeant) {
       R"("lookup": {"tool": "get"})",
       R"("lookup": {"applied": {}})",
       R"("lookup": {"tool": "get", "applied": {}, "arguments": {"k": {"from": "key"}}})",
+      R"("lookup": {"tool": "get", "applied": {}, "arguments": {"k": {"from": "operation"}}})",
+      R"("idempotencyKey": {"argument": "/k"}, "lookup": {"tool": "get", "applied": {}, "arguments": {"k": {"from": "operation"}}})",
       R"("lookup": {"tool": "get", "applied": {}, "arguments": {"k": {"from": "nowhere"}}})",
       R"("lookup": {"tool": "get", "applied": {}, "notFound": "applied"})",
       R"("revision": {"tool": "get"})",

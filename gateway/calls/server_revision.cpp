@@ -49,7 +49,6 @@ asio::awaitable<bool> Calls::revision_holds(FlightPtr flight) {
     if (*found != *call.judged.server_revision) call.judged.epoch = kStale;
     if (call.judged.epoch == kStale) co_return false;
   }
-  const auto snapshot = call.judged.snapshot;
   const std::vector<EvidenceBasis> evidence = call.judged.evidence;
   for (const EvidenceBasis& basis : evidence) {
     OperationRow cause = call.row;

@@ -66,6 +66,8 @@ std::optional<bool> answer_in(const ClientReply& reply) {
 }  // namespace
 
 bool Calls::takes_session_user(const Judgement& judged) {
+  // Whether an earlier write may have run is nothing that the client's own side can settle.
+  if (!judged.unknowns.empty()) return false;
   return std::ranges::any_of(judged.decision.asks, [&](const ApprovalTerms& terms) {
     return terms.session_user && trust::weaker_form_allowed(judged.effect.effective, terms);
   });

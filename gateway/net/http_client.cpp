@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kOneWrite = 64U << 10;    // a body up to this size goes out with its head
 constexpr int kMaxInterim = 8;                  // 1xx answers before the final one
+constexpr std::chrono::seconds kTurn{1};        // of waiting past the deadline
 constexpr std::chrono::seconds kLateAnswer{2};  // what a server said before it stopped taking the request
 
 std::unexpected<Error> failed(ErrorCode code, std::string message, RetryClass retry) {
@@ -28,13 +29,17 @@ asio::awaitable<Result<std::size_t>> fill(HttpPooled& connection, Deadline deadl
 
 // The head of the final answer.
 asio::awaitable<Result<HttpMessageReader>> read_head(HttpPooled& connection, std::size_t limit, bool is_head,
-                                                     Deadline deadline) {
+                                                     Deadline deadline, const std::function<bool()>& go_on) {
   const auto kind = is_head ? HttpMessageReader::Kind::response_to_head : HttpMessageReader::Kind::response;
   for (int interim = 0; interim <= kMaxInterim; ++interim) {
     std::size_t from = 0;
     std::size_t end = find_head_end(connection.buffer, from);
     while (end == std::string::npos && connection.buffer.size() <= limit) {
       const Result<std::size_t> got = co_await fill(connection, deadline);
+      if (!got && got.error().code == ErrorCode::timeout && go_on && go_on()) {
+        deadline = Deadline::after(kTurn);
+        continue;
+      }
       if (!got) co_return failed(got.error().code, got.error().message, RetryClass::never);
       if (*got == 0) {
         const bool begun = !connection.buffer.empty();
@@ -139,7 +144,8 @@ asio::awaitable<Result<HttpClientResponse>> HttpClient::send(HttpClientRequest r
   }
   if (!written) deadline = earlier(deadline, Deadline::after(kLateAnswer));
   Result<HttpMessageReader> reader =
-      co_await read_head(connection, pool->options().header_bytes, request.method == "HEAD", deadline);
+      co_await read_head(connection, pool->options().header_bytes, request.method == "HEAD", deadline,
+                         written ? request.go_on : std::function<bool()>());
   if (!reader) {
     Error error = written ? reader.error() : written.error();
     co_return failed(error.code, fmt::format("{}: {}", origin, error.message), RetryClass::never);

@@ -42,6 +42,8 @@ struct HttpClientRequest {
   // Told, right after may_write, how to give up waiting for the head: that closes the connection, and send() fails.
   // Does nothing once send() has returned. Empty: nobody needs it.
   std::function<void(std::function<void()> abort)> take_abort;
+  // Asked when the deadline has passed before the head of the answer, and again every second: true waits on. Empty: no.
+  std::function<bool()> go_on;
 };
 
 // The head of an answer and its body as it comes. Destroyed before the end of the body, the connection is closed.

@@ -117,6 +117,28 @@ asio::awaitable<Result<std::string>> HttpLink::read_piece(ExchangePtr exchange, 
   }
 }
 
+// The same of a call's answer that has not begun when its deadline passes, as of servers that send it in one piece.
+std::function<bool()> HttpLink::late_head(ExchangePtr exchange) {
+  if (exchange->operation.empty()) return {};
+  struct Late {
+    explicit Late(Self link) : link_(std::move(link)) { ++link_->late_streams_; }
+    ~Late() { --link_->late_streams_; }
+    Late(const Late&) = delete;
+    Late& operator=(const Late&) = delete;
+    Self link_;
+  };
+  const Self self = std::static_pointer_cast<HttpLink>(shared_from_this());
+  return [self, held = std::shared_ptr<Late>(), until = Deadline()]() mutable {
+    if (self->closing_) return false;
+    if (!held) {
+      if (self->late_streams_ >= self->context_->options.late_streams) return false;
+      held = std::make_shared<Late>(self);
+      until = Deadline::after(self->context_->options.late_keep);
+    }
+    return !until.passed();
+  };
+}
+
 asio::awaitable<void> HttpLink::take_json(ExchangePtr exchange, HttpClientResponse& response, Deadline deadline) {
   std::string body;
   Deadline late_until;

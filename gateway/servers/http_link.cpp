@@ -181,6 +181,7 @@ asio::awaitable<void> HttpLink::post_request(Self self, ExchangePtr exchange, Ou
   // In this era the end of the connection is what cancels a request.
   const bool modern = self->is_modern();
   if (modern) request->take_abort = [exchange](std::function<void()> abort) { exchange->abort = std::move(abort); };
+  if (!modern) request->go_on = self->late_head(exchange);
   Result<HttpClientResponse> response = co_await self->send(std::move(*request), outgoing.deadline);
   exchange->abort = {};
   const Abort abort(exchange, modern && response ? &*response : nullptr);

@@ -64,6 +64,7 @@ class HttpLink final : public Link {
   asio::awaitable<std::string> resume(ExchangePtr exchange, Deadline deadline, StreamState& state);
   asio::awaitable<Result<std::string>> read_piece(ExchangePtr exchange, HttpClientResponse& response, Deadline deadline,
                                                   Deadline& late_until);
+  [[nodiscard]] std::function<bool()> late_head(ExchangePtr exchange);
   void take_text(std::string text, const ExchangePtr& exchange);
   ServerAnswer refusal(const Exchange& exchange, int status, const std::string& body, const HttpHeaders& headers);
   [[nodiscard]] bool lost_session(int status, std::string_view body) const;

@@ -117,6 +117,23 @@ TEST_F(SessionUser, NeverServesBeyondWhatPromiseSixAllows) {
   }
 }
 
+// Whether the write before this one ran is for those to settle who can look.
+TEST_F(SessionUser, NeverServesWhereAnEarlierWriteIsUnknown) {
+  RigOptions made = options(R"({"effect":"record","destructive":false})");  // no scope: its loss makes the next one ask
+  made.servers["desk"].on_call = [](Dispatched& call) { call.lose(); };
+  begin(made);
+  const auto lost = send();
+  asked(lost).reply->set(said(R"({"action":"accept","content":{"approve":true}})"));
+  EXPECT_EQ(answer(lost).outcome, "unknown");
+  const auto next = send(R"({"text":"other"})");
+  const std::string ask = rig_->pending_approval();
+  for (int i = 0; i < 50; ++i) rig_->io.poll();
+  EXPECT_TRUE(next->asked.empty());
+  EXPECT_TRUE(rig_->deny(ask));
+  EXPECT_EQ(answer(next).code, "APPROVAL_DENIED");
+  EXPECT_EQ(rig_->all_calls.size(), 1U);
+}
+
 TEST_F(SessionUser, IsSomebodyWhoCanAnswerWhereNobodyElseCan) {
   for (const bool able : {true, false}) {
     begin(options(kMild, R"({"by":["user:dana"],"sessionUser":true})"), able);

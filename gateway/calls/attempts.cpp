@@ -82,7 +82,8 @@ asio::awaitable<ServerAnswer> Calls::send(FlightPtr flight, std::shared_ptr<Serv
     const Finding finding = judge_answer(call, answer);
     note_health(call, answer, finding.proof);
     if (!goes_again(*flight, finding.proof)) co_return answer;
-    const bool rested = co_await pause(flight, answer.retry_after.value_or(Millis{0}));
+    const Millis asked = answer.retry_after.value_or(Millis(0));
+    const bool rested = co_await pause(flight, asked);
     if (flight->late) co_return std::move(*flight->late);
     if (!rested) co_return answer;
     LinkKey key{call.row.server, call.row.principal, call.request.client->session};

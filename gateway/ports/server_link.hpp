@@ -37,7 +37,7 @@ struct ServerAnswer {
   std::optional<int> http_status;
   bool bare_http = false;             // an error that is an HTTP status alone: no JSON-RPC message of the server came
   std::optional<Millis> retry_after;  // what the server asked to wait before another attempt
-  std::string detail;                     // for kinds lost and not_sent (and HTTP errors): one sentence
+  std::string detail;                 // for kinds lost and not_sent (and HTTP errors): one sentence
   std::optional<CancelReason> cancelled;  // the attempt ended because of Cancel
   bool timed_out = false;
   bool over_limit = false;  // lost only because it was too long or too deep to be read: the server did answer

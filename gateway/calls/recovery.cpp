@@ -197,7 +197,7 @@ void Calls::on_late_answer(LateAnswer late) {
     return;
   }
   if (std::ranges::find(unknowns_, late.operation, &OperationRow::id) == unknowns_.end()) {
-    log::warning("late_answer.unused", {{"operation", late.operation}});  // it has ended: that stands
+    log::info("late_answer.unused", {{"operation", late.operation}});  // it only read, or it has ended: that stands
     return;
   }
   tasks_.spawn("late answer of " + late.operation,

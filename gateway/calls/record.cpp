@@ -241,9 +241,14 @@ asio::awaitable<Result<PermittedCall>> Calls::record_leg(FlightPtr flight) {
   std::string receipt = row.receipt;
   auto committed = co_await store_.commit(row.is_read ? Durability::crash : Durability::power, [&](Tx& tx) -> Status {
     if (auto reserved = reserve_attempt(tx, call.judged.budgets, row.id, now); !reserved) return reserved;
+    trust::ReceiptBody next = intent;
+    if (!row.is_read) {  // what was checked while the client was asked is of the state before this
+      if (auto bumped = tx.bump_revision(row.server, row.scope); !bumped) return bumped;
+      next.scope_revision = tx.revision(row.server, row.scope);
+    }
     OperationRow stored = row;
     if (!one_receipt) {
-      auto appended = tx.append(intent);
+      auto appended = tx.append(std::move(next));
       if (!appended) return fail(appended.error());
       stored.receipt = receipt = appended->id;
     }

@@ -162,6 +162,10 @@ asio::awaitable<Calls::Finish> Calls::look_at_run(const Call& call) {
     const bool known = std::ranges::find(finish.unknown, id) != finish.unknown.end();
     if (sent && !known && open.row.principal == call.row.principal) finish.unknown.push_back(id);
   }
+  for (const auto& [id, parked] : parked_) {
+    const OperationRow& open = parked.flight->call.row;
+    if (!open.is_read && open.principal == call.row.principal) finish.unknown.push_back(id);
+  }
   co_return finish;
 }
 

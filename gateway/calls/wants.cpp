@@ -57,6 +57,10 @@ bool Calls::write_open(const trust::Scope& scope, std::string_view but_operation
     if (id == but_operation || call.row.is_read || flight->stage != Stage::running) continue;
     if (trust::overlap(call.judged.scope, scope)) return true;
   }
+  for (const auto& [id, parked] : parked_) {  // sent, and its server wants to know something before it goes on
+    const Call& call = parked.flight->call;
+    if (id != but_operation && !call.row.is_read && trust::overlap(call.judged.scope, scope)) return true;
+  }
   return std::ranges::any_of(unknowns_, [&](const OperationRow& row) {
     if (row.unknown != Unknown::lost || row.server != scope.server) return false;
     const auto touched = trust::Scope::from_key(row.scope);

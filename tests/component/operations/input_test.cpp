@@ -309,6 +309,33 @@ TEST(Input, AModernClientGetsTheQuestionsAndComesBack) {
   EXPECT_TRUE(rig.log_verifies());
 }
 
+// It was sent and may have done a part of its work: nothing is complete and nothing was checked meanwhile.
+TEST(Input, AWriteWhoseClientIsAskedIsOpen) {
+  Shop shop;
+  RigOptions options = shop.options(
+      R"({"default":"deny","rules":[{"id":"all","allow":{"server":"shop"}},)"
+      R"({"id":"checked","require":{"server":"shop","tool":"nothing"},"evidence":{"tool":"look","result":{"good":true}}}]})");
+  options.servers["shop"].tools.emplace_back(R"({"name":"nothing","inputSchema":{"type":"object"}})");
+  options.run_evidence = std::vector<std::string>{"checked"};
+  options.servers["shop"].on_call = [answer = options.servers["shop"].on_call](Dispatched& call) {
+    if (call.tool != "look") return answer(call);
+    call.result(R"({"resultType":"complete","content":[],"structuredContent":{"good":true}})");
+  };
+  Rig rig(options);
+  const auto client = modern(rig);
+  const auto finished = [&] { return rig.call(client, "sallyport_finish", "{}").result; };
+  const Answer first = rig.call(client, "shop__order", R"({"n":1})");
+  ASSERT_TRUE(first.input);
+  rig.call(client, "shop__look", "{}");
+  EXPECT_NE(finished().find(R"("status":"unresolved")"), std::string::npos) << finished();
+  auto pending = rig.send(client, "shop__order", R"({"n":1})", {}, given(*first.input, R"({"q":{"action":"accept"}})"));
+  rig.run_until([&] { return pending->answer.has_value(); }, "the answer");
+  EXPECT_EQ(shop.done, 1);
+  EXPECT_NE(finished().find(R"("status":"completion_rejected")"), std::string::npos) << finished();
+  rig.call(client, "shop__look", R"({"n":2})");
+  EXPECT_NE(finished().find(R"("status":"complete")"), std::string::npos) << finished();
+}
+
 TEST(Input, AModernClientThatRepeatsTheCallGetsTheSameQuestions) {
   Shop shop;
   Rig rig(shop.options());

@@ -4,8 +4,8 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <map>
 #include <optional>
-#include <span>
 
 #include "gateway/app/credentials.hpp"
 #include "gateway/app/log_keeper.hpp"
@@ -144,7 +144,8 @@ asio::awaitable<Result<std::string>> rotate(Home& home) {
 
 // Whatever could have gone on in the part that is lost is over: asks are void, evidence is stale, and operations that
 // were not concluded may have been carried out.
-Status spend_all(Tx& tx, const trust::ReceiptBody& blank, std::span<const ServerSettings> servers, UnixMillis now) {
+Status spend_all(Tx& tx, const trust::ReceiptBody& blank, const std::map<std::string, ServerSettings>& servers,
+                 UnixMillis now) {
   for (const char* state : {"pending", "approved"}) {
     for (ApprovalRow& row : tx.approvals(state, kAll)) {
       auto approval = calls::approval_from(row);
@@ -156,8 +157,8 @@ Status spend_all(Tx& tx, const trust::ReceiptBody& blank, std::span<const Server
     }
   }
   // Writes of the lost part moved revisions: no evidence is current any more.
-  for (const ServerSettings& server : servers) {
-    if (auto bumped = tx.bump_revision(server.id, {}); !bumped) return bumped;
+  for (const auto& [id, server] : servers) {
+    if (auto bumped = tx.bump_revision(id, {}); !bumped) return bumped;
   }
   OperationFilter filter;
   filter.limit = kAll;

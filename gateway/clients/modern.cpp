@@ -2,16 +2,18 @@
 
 #include <algorithm>
 
-#include "gateway/base/log.hpp"
+#include "gateway/clients/early_reply.hpp"
+#include "gateway/clients/subscriber.hpp"
 #include "schemas/core/encoding.hpp"
 #include "schemas/core/writer.hpp"
+#include "trust/crypto/hash.hpp"
 
 namespace sallyport::gateway {
 namespace {
 
 constexpr std::string_view kDiscover = "server/discover";
 constexpr std::string_view kListen = "subscriptions/listen";
-constexpr std::size_t kWaiting = 64;  // notes before a listener was acknowledged
+constexpr std::string_view kOwnQuestion = "dev.sallyport/ask";
 
 // How long a client may keep what we made. What policy decides differs by principal, so that it is never public.
 constexpr std::uint64_t kDiscoverFor = 60'000;
@@ -23,19 +25,6 @@ bool is_cacheable(std::string_view method) {
 
 bool takes_input(std::string_view method) {
   return method == "tools/call" || method == "prompts/get" || method == "resources/read";
-}
-
-// A notification's params with the id of the listener that it is for, in the place of any other.
-std::string labelled(std::string_view params_raw, const std::string& id) {
-  const auto params = json::Document::parse(std::string(params_raw.empty() ? "{}" : params_raw));
-  std::string meta = "{" + quote(mcp::meta::kSubscriptionId) + ":" + id;
-  if (!params || !params->root().is_object()) return "{\"_meta\":" + meta + "}}";
-  for (const json::Member member : params->root().find("_meta").members()) {
-    const std::string name = member.name();
-    if (name == mcp::meta::kSubscriptionId || fold(name).value_or(name).starts_with(mcp::kOwnPrefix)) continue;
-    meta.append(",").append(member.key.raw()).append(":").append(member.value.raw());
-  }
-  return mcp::replace_value(params->root(), "_meta", meta + "}");
 }
 
 bool asks(json::Value wanted, std::string_view name) {
@@ -53,35 +42,6 @@ struct Modern::Client {
   Principal principal;
   std::string session;
   Deadline::Clock::time_point last_used;
-};
-
-struct Modern::Listener {
-  Listener(const asio::any_io_executor& loop, std::string raw_id, ClientChannel* to,
-           std::shared_ptr<const ClientContext> who)
-      : id(std::move(raw_id)), channel(to), client(std::move(who)), changed(loop) {}
-
-  void note(std::string_view method, std::string_view params_raw) {
-    if (acknowledged) {
-      channel->notify(method, labelled(params_raw, id));
-    } else if (waiting.size() < kWaiting) {
-      waiting.emplace_back(method, params_raw);
-    }
-  }
-  void acknowledge(std::string_view params_raw) {
-    acknowledged = true;
-    note("notifications/subscriptions/acknowledged", params_raw);
-    for (const auto& [method, params] : std::exchange(waiting, {})) note(method, params);
-  }
-
-  std::string id;  // of the request: the id of the subscription
-  ClientChannel* channel;
-  std::shared_ptr<const ClientContext> client;
-  std::set<std::string, std::less<>> lists;  // list changes to tell of
-  bool acknowledged = false;                 // nothing may come before that
-  std::vector<std::pair<std::string, std::string>> waiting;
-  bool over = false;
-  Signal changed;
-  Deadline::Clock::time_point since;
 };
 
 Modern::Modern(std::shared_ptr<SessionServices> services, Entropy& entropy, Options options)
@@ -140,6 +100,9 @@ void Modern::start(Flights& flights, std::shared_ptr<void> keep, ClientContext c
   context.claimed_name = client_claim(envelope.client_info.find("name"));
   context.claimed_version = client_claim(envelope.client_info.find("version"));
   context.capabilities = envelope.capabilities.raw();
+  const ClientAbilities able = ClientAbilities::read(envelope.capabilities);
+  context.asks_by_form = able.form && takes_input(arrived.message.method);
+  context.asks_by_url = false;  // a page needs no answer through the client, and APPROVAL_PENDING tells of it
   context.log_level = envelope.log_level ? envelope.log_level.string() : std::string();
   Inbound inbound;
   inbound.document = arrived.message.document;
@@ -159,9 +122,15 @@ void Modern::start(Flights& flights, std::shared_ptr<void> keep, ClientContext c
                                                                           std::string_view params_raw) {
     return method != "notifications/message" || (wanted >= 0 && is_at_least(params_raw, wanted));
   };
-  Flights::Start start{services_->tasks, *this, services_->alive, std::move(keep), std::move(admits), {}};
+  const std::shared_ptr<const ClientContext> client = inbound.client;
+  Flights::Ask ask = [this, client, document = inbound.document, params = inbound.params, method = inbound.method](
+                         ServerQuestion question, std::shared_ptr<Reply> to) {
+    return ask_user(this, client, document, params, method, std::move(question), std::move(to));
+  };
+  auto early = std::make_shared<EarlyReply>(std::move(reply), std::string(arrived.message.id));
+  Flights::Start start{services_->tasks, *this, services_->alive, std::move(keep), std::move(admits), std::move(ask)};
   start.ends_with_client = ends_with_client;
-  flights.start(std::move(start), arrived.message.id, std::move(inbound), std::move(reply));
+  flights.start(std::move(start), arrived.message.id, std::move(inbound), std::move(early));
 }
 
 // A request that carries a state of ours goes on with a call that waits for it.
@@ -173,11 +142,48 @@ Status Modern::take_input(ClientContext& context, Inbound& inbound) const {
   auto opened = states_.open(state.string(), {context, inbound.method, name, inbound.params}, inbound.received);
   if (!opened) return fail(opened.error());
   context.principal.id = opened->principal;
+  const json::Value responses = inbound.params.find("inputResponses");
+  if (opened->given.operation.starts_with("ask-")) {
+    // The same call again, which joins the one that waits: only the answer to it is ours.
+    const json::Value own = responses.find(kOwnQuestion);
+    if (questions_->answered(opened->given.operation, own ? std::string(own.raw()) : std::string())) return {};
+    return fail(ErrorCode::invalid, "The requestState is no longer valid; call without it.", ErrorSource::client);
+  }
   auto given = std::make_shared<InputGiven>(std::move(opened->given));
-  given->document = input_responses(inbound.params.find("inputResponses"));
+  given->document = input_responses(responses);
   if (given->document) given->responses = given->document->root();
   inbound.given = std::move(given);
   return {};
+}
+
+// What the gateway asks on its own behalf; a server cannot ask anything while a request of this era is open.
+asio::awaitable<ClientReply> Modern::ask_user(Modern* self, std::shared_ptr<const ClientContext> client,
+                                              std::shared_ptr<const json::Document> document, json::Value params,
+                                              std::string method, ServerQuestion question,
+                                              std::shared_ptr<Reply> reply) {
+  const auto early = std::dynamic_pointer_cast<EarlyReply>(reply);
+  if (!question.server.empty() || !early || question.method != "elicitation/create") {
+    co_return ClientReply::fail(mcp::code::kMethodNotFound, "this client cannot be asked");
+  }
+  const std::string name = mcp::name_of(method, params).value_or("");
+  OwnQuestions::Put put = [self, client, document, params, method, name, early,
+                           asked = std::string(question.params.raw()), alive = self->services_](const std::string& id) {
+    if (!alive->alive || !early->open()) return false;
+    InputNeeded needed;
+    needed.operation = id;
+    const json::Value arguments = params.find("arguments");
+    needed.arguments = trust::digest_text(arguments ? arguments.raw() : std::string_view());
+    needed.requests = "{" + quote(kOwnQuestion) + R"(:{"method":"elicitation/create","params":)" + asked + "}}";
+    const auto wait = std::chrono::duration_cast<Millis>(OwnQuestions::kAnswerWait);
+    needed.expires = self->services_->clock.now() + wait.count();
+    json::Writer out;
+    out.begin_object().member("resultType", mcp::result_type::kInputRequired);
+    out.key("inputRequests").raw(needed.requests);
+    out.member("requestState", self->states_.seal(needed, {*client, method, name, params})).end_object();
+    early->finish({.message = mcp::response(early->id(), out.take())});
+    return true;
+  };
+  co_return co_await OwnQuestions::ask(self->questions_, client->principal.id, std::move(question), std::move(put));
 }
 
 Answer Modern::ask_for_input(const InputNeeded& needed, const LegOf& leg) {
@@ -278,7 +284,7 @@ asio::awaitable<Answer> Modern::listen(Inbound inbound) {
   auto own = std::make_shared<ClientContext>(*inbound.client);
   own->session = entropy_.id("se", services_->clock.now());
   const asio::any_io_executor loop = co_await asio::this_coro::executor;
-  Listener listener(loop, inbound.id, inbound.channel, own);
+  Subscriber listener(loop, inbound.id, inbound.channel, own);
   listener.since = services_->now();
   json::Writer honoured;
   honoured.begin_object();
@@ -292,7 +298,7 @@ asio::awaitable<Answer> Modern::listen(Inbound inbound) {
     honoured.member(name, true);
   }
   listeners_.emplace(own->session, &listener);
-  const std::shared_ptr<const Listener> listed(&listener, [this, services = services_](const Listener* gone) {
+  const std::shared_ptr<const Subscriber> listed(&listener, [this, services = services_](const Subscriber* gone) {
     if (!services->alive) return;
     listeners_.erase(gone->client->session);
     services->front.session_ended(*gone->client);

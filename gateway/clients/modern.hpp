@@ -16,12 +16,15 @@
 #include <vector>
 
 #include "gateway/clients/authenticate.hpp"
+#include "gateway/clients/own_questions.hpp"
 #include "gateway/clients/request_state.hpp"
 #include "gateway/clients/session.hpp"
 #include "gateway/mcp/modern.hpp"
 #include "gateway/ports/settings.hpp"
 
 namespace sallyport::gateway {
+
+struct Subscriber;
 
 class Modern final : private Front {
  public:
@@ -71,7 +74,6 @@ class Modern final : private Front {
 
  private:
   struct Client;
-  struct Listener;
 
   asio::awaitable<Answer> handle(Inbound inbound) override;
   [[nodiscard]] std::string capabilities(const ClientContext& client) const override;
@@ -81,6 +83,10 @@ class Modern final : private Front {
   asio::awaitable<std::vector<std::string>> subscribe(std::shared_ptr<const ClientContext> client, Inbound inbound);
   [[nodiscard]] Answer ask_for_input(const InputNeeded& needed, const LegOf& leg);
   Status take_input(ClientContext& context, Inbound& inbound) const;
+  static asio::awaitable<ClientReply> ask_user(Modern* self, std::shared_ptr<const ClientContext> client,
+                                               std::shared_ptr<const json::Document> document, json::Value params,
+                                               std::string method, ServerQuestion question,
+                                               std::shared_ptr<Reply> reply);
   [[nodiscard]] Answer dress(std::string_view method, Answer answer) const;
   void start(Flights& flights, std::shared_ptr<void> keep, ClientContext context, Arrived arrived,
              std::shared_ptr<Reply> reply, bool ends_with_client);
@@ -90,8 +96,9 @@ class Modern final : private Front {
   Entropy& entropy_;
   Options options_;
   RequestStates states_;
+  std::shared_ptr<OwnQuestions> questions_ = std::make_shared<OwnQuestions>(entropy_);
   std::map<std::string, std::shared_ptr<Client>, std::less<>> clients_;  // by principal
-  std::map<std::string, Listener*, std::less<>> listeners_;              // by session id; each owned by its task
+  std::map<std::string, Subscriber*, std::less<>> listeners_;            // by session id; each owned by its task
 };
 
 }  // namespace sallyport::gateway

@@ -307,6 +307,56 @@ class InFrontOfModernServers(Case):
         self.assertEqual(out["read"][0]["text"], "it is null")
 
 
+class AsksOfTheUser(Case):
+    """A rule lets the client's own user answer: the question comes as the answer, and the call again with theirs."""
+
+    def started(self):
+        setting = setup("a")
+        setting["trust"]["servers"]["a"]["tools"] = {"*": {"effect": "file", "destructive": False}}
+        setting["policy"]["rules"] = [{"id": "user", "ask": {"server": "a"}, "approval": {"sessionUser": True}}]
+        return self.gateway(**setting).start()
+
+    def call(self, client, more=None):
+        return client.result("tools/call", {"name": "progress", "arguments": {"values": []}, **(more or {})},
+                             capabilities={"elicitation": {"form": {}}})
+
+    def answer(self, asked, **reply):
+        return {"requestState": asked["requestState"], "inputResponses": {"dev.sallyport/ask": reply}}
+
+    def test_a_yes_lets_it_run_once(self):
+        gateway = self.started()
+        client = Modern(gateway, "/servers/a/mcp")
+        asked = self.call(client)
+        self.assertEqual((asked["resultType"], list(asked["inputRequests"])), ("input_required", ["dev.sallyport/ask"]))
+        question = asked["inputRequests"]["dev.sallyport/ask"]
+        self.assertEqual(question["method"], "elicitation/create")
+        self.assertIn("progress", question["params"]["message"])
+        yes = self.answer(asked, action="accept", content={"approve": True})
+        done = self.call(client, yes)
+        self.assertEqual((done["resultType"], done["_meta"][OURS]["outcome"]), ("complete", "applied"))
+        used = client.whole("tools/call", {"name": "progress", "arguments": {"values": []}, **yes},
+                            capabilities={"elicitation": {"form": {}}})
+        self.assertEqual(used[1]["error"]["code"], -32602)
+        gateway.stop()
+        intents = [each["predicate"] for each in gateway.receipts() if each["predicate"]["kind"] == "intent"]
+        self.assertEqual(len(intents), 1)
+        self.assertIn("session-user", json.dumps(intents[0]["approval"]))
+        self.assertEqual(gateway.verify().returncode, 0)
+
+    def test_a_no_is_a_denial(self):
+        client = Modern(self.started(), "/servers/a/mcp")
+        done = self.call(client, self.answer(self.call(client), action="decline"))
+        self.assertEqual(code_of(done), "APPROVAL_DENIED")
+
+    def test_a_client_that_cannot_be_asked_waits_for_people(self):
+        setting = setup("a")
+        setting["policy"]["rules"] = [{"id": "user", "ask": {"server": "a"}, "approval": {"sessionUser": True}}]
+        setting["clients"] = [{"id": "agent:a", "tokenSha256": tokens("a"), "hold": "100ms"}]
+        client = Modern(self.gateway(**setting).start(), "/servers/a/mcp", token="a")
+        held = client.tool("progress", {"values": []})
+        self.assertEqual(code_of(held), "APPROVAL_PENDING")
+
+
 def tokens(name):
     return hashlib.sha256(name.encode()).hexdigest()
 

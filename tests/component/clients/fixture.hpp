@@ -78,6 +78,8 @@ class FakeFront final : public Front {
       answer = Answer::fail(mcp::code::kResourceNotFound, "no such resource");
     } else if (method == "ask") {
       answer = ask_first(inbound);
+    } else if (method == "approve") {
+      answer = co_await approve(inbound);
     } else if (method == "lacks") {
       answer = Answer::fail(mcp::code::kMissingClientCapability, "declare more");
     } else if (method == "resources/subscribe") {
@@ -97,6 +99,27 @@ class FakeFront final : public Front {
     return client.mount.all() ? "all servers" : "";
   }
 
+  // The first call asks the client's user on the gateway's behalf; the same call again waits for what the first is
+  // told.
+  asio::awaitable<Answer> approve(Inbound inbound) {
+    Held& held = held_of("approve");
+    if (asked_user++ == 0) {
+      auto document = json::Document::parse(R"({"message":"May it?","mode":"form"})");
+      ServerQuestion question;
+      question.method = "elicitation/create";
+      question.document = std::make_shared<const json::Document>(std::move(*document));
+      question.params = question.document->root();
+      question.deadline = soon();
+      const ClientReply reply = co_await inbound.channel->ask(std::move(question));
+      told = reply.error ? quote(reply.error->message) : reply.result;
+      held.changed.notify();
+    }
+    while (told.empty()) {
+      const bool notified = co_await held.changed.wait(soon());
+      if (!notified) co_return Answer::fail(mcp::code::kInternalError, "nobody was told anything");
+    }
+    co_return Answer::of(R"({"told":)" + told + "}");
+  }
   // Wants to know something first; then tells what it was told.
   static Answer ask_first(const Inbound& inbound) {
     if (inbound.given) {
@@ -156,6 +179,8 @@ class FakeFront final : public Front {
   std::shared_ptr<const ClientContext> last_client;
   std::map<std::string, std::string> subscribed;  // by session
   int handled = 0;
+  int asked_user = 0;
+  std::string told;
 
  private:
   struct Held {

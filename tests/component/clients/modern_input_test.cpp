@@ -137,6 +137,37 @@ TEST_F(ModernInputTest, AnAnonymousClientIsKnownByItsState) {
   });
 }
 
+TEST_F(ModernInputTest, TheGatewayAsksTheUserBetweenACallAndItsRepeat) {
+  run([&]() -> asio::awaitable<void> {
+    const TestResponse asked = co_await send({.name = "approve"});
+    const auto result = asked.json().at("result");
+    EXPECT_EQ(result.at("resultType").as_string(), "input_required") << asked.body;
+    EXPECT_EQ(boost::json::serialize(result.at("inputRequests")),
+              R"({"dev.sallyport/ask":{"method":"elicitation/create","params":{"message":"May it?","mode":"form"}}})");
+    const std::string state(result.at("requestState").as_string());
+    const std::string yes = with(state, R"({"dev.sallyport/ask":{"action":"accept"},"other":{}})");
+    co_await refused({.name = "approve", .token = "secret-b", .more = yes}, "another client");
+    co_await refused({.name = "echo", .more = yes}, "another call");
+    const TestResponse done = co_await send({.id = "2", .name = "approve", .more = yes});
+    EXPECT_EQ(done.body, R"({"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","told":{"action":"accept"}}})");
+    co_await refused({.name = "approve", .more = yes}, "no longer valid");
+  });
+}
+
+TEST_F(ModernInputTest, AClientThatCannotBeAskedIsNot) {
+  run([&]() -> asio::awaitable<void> {
+    // Completions have no further legs.
+    HttpPeer peer = connect();
+    Form form{.more = "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: completion/complete\r\n"};
+    std::string text = post(form, mcp::request("1", "completion/complete", "{" + std::string(kMeta) + "}"));
+    const TestResponse answer = co_await peer.ask(std::move(text));
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_FALSE(front_.last_client->asks_by_form);
+    co_await send({.name = "echo"});
+    EXPECT_TRUE(front_.last_client->asks_by_form);
+  });
+}
+
 TEST_F(ModernInputTest, AStateOutlivesTheGatewayWhereItsKeyDoes) {
   session_options_.state_key = std::string(32, 'k');
   std::string state;

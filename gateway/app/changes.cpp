@@ -70,11 +70,28 @@ void compare_trust(const trust::TrustFile& before, const trust::TrustFile& after
   }
 }
 
-std::set<std::string> digests_of(const trust::LockServer* server, const std::string& tool) {
+std::set<std::string> digests_of(const trust::LockServer* server, trust::Offer offer, const std::string& name) {
   std::set<std::string> out;
   if (server == nullptr) return out;
-  for (const trust::Accepted& accepted : server->tool(tool)) out.insert(accepted.digest);
+  for (const trust::Accepted& accepted : server->accepted(offer, name)) out.insert(accepted.digest);
   return out;
+}
+
+void compare_accepted(const std::string& id, trust::Offer offer, const trust::LockServer* was,
+                      const trust::LockServer* is, Changes& out) {
+  static const trust::AcceptedByName kNone;
+  for (const std::string& name : names_of(was ? was->of(offer) : kNone, is ? is->of(offer) : kNone)) {
+    const auto old = digests_of(was, offer, name), now = digests_of(is, offer, name);
+    if (old == now) continue;
+    const bool only_fewer = std::ranges::includes(old, now);
+    out.lock_loosens = out.lock_loosens || !only_fewer;
+    const std::string of = offer == trust::Offer::tool
+                               ? fmt::format("`{}/{}`", visible(id), visible(name))
+                               : fmt::format("{}{} of `{}`", to_string(offer),
+                                             name.empty() ? "" : " `" + visible(name) + "`", visible(id));
+    (only_fewer ? out.stricter : out.looser)
+        .push_back(fmt::format("{} definition of {} is accepted.", only_fewer ? "one less" : "another", of));
+  }
 }
 
 void compare_lock(const trust::LockFile& before, const trust::LockFile& after, Changes& out) {
@@ -85,16 +102,7 @@ void compare_lock(const trust::LockFile& before, const trust::LockFile& after, C
       out.lock_loosens = true;
       out.looser.push_back(fmt::format("another identity is accepted for server `{}`.", visible(id)));
     }
-    static const trust::AcceptedByName kNone;
-    for (const std::string& tool : names_of(was ? was->tools : kNone, is ? is->tools : kNone)) {
-      const auto old = digests_of(was, tool), now = digests_of(is, tool);
-      if (old == now) continue;
-      const bool only_fewer = std::ranges::includes(old, now);
-      out.lock_loosens = out.lock_loosens || !only_fewer;
-      (only_fewer ? out.stricter : out.looser)
-          .push_back(fmt::format("{} definition of `{}/{}` is accepted.", only_fewer ? "one less" : "another",
-                                 visible(id), visible(tool)));
-    }
+    for (const trust::Offer offer : trust::kOffers) compare_accepted(id, offer, was, is, out);
   }
 }
 

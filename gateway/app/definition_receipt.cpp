@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace sallyport::gateway {
 namespace {
 
@@ -17,15 +19,14 @@ std::optional<trust::ReceiptBody> definition_receipt(trust::ReceiptBody blank,
   blank.server_id = change.tool.server;
   blank.tool = change.tool.tool;
   trust::EventRecord event;
+  if (change.offer != trust::Offer::tool) event.details.emplace_back("of", to_string(change.offer));
   event.action = !change.after ? "gone" : drifted ? "drifted" : quarantined ? "quarantined" : "changed";
   if (change.before) event.before = change.before->current_digest;
   if (change.after) {
     event.after = change.after->current_digest;
     event.reason = change.after->quarantine_reason;
-    for (const std::string& finding : change.after->findings) {
-      if (event.details.size() == kMostFindings) break;
-      event.details.emplace_back(fmt::format("finding {}", event.details.size() + 1), finding);
-    }
+    for (std::size_t i = 0; i < std::min(kMostFindings, change.after->findings.size()); ++i)
+      event.details.emplace_back(fmt::format("finding {}", i + 1), change.after->findings[i]);
   }
   blank.event = std::move(event);
   return blank;

@@ -6,9 +6,22 @@
 #include "policy/evaluate/explain.hpp"
 #include "schemas/core/canonical.hpp"
 #include "schemas/core/encoding.hpp"
+#include "trust/definitions/lock_file.hpp"
 
 namespace sallyport::gateway {
 namespace bj = boost::json;
+
+namespace {
+
+// Why it is quarantined, and what the scan of its texts found.
+void tell_doubts(const Tool& tool, bj::object& entry) {
+  if (!tool.quarantine_reason.empty()) entry["reason"] = visible(tool.quarantine_reason);
+  bj::array findings;
+  for (const std::string& finding : tool.findings) findings.emplace_back(finding);
+  if (!findings.empty()) entry["findings"] = std::move(findings);
+}
+
+}  // namespace
 
 std::string tools_json(const Snapshot& snapshot) {
   bj::array tools;
@@ -19,20 +32,27 @@ std::string tools_json(const Snapshot& snapshot) {
                        {"server", id},
                        {"state", to_string(tool->state)},
                        {"tool", visible(name)}};
-      if (!tool->quarantine_reason.empty()) entry["reason"] = visible(tool->quarantine_reason);
+      tell_doubts(*tool, entry);
       if (!tool->output_note.empty()) entry["note"] = visible(tool->output_note);
-      bj::array findings;
-      for (const std::string& finding : tool->findings) findings.emplace_back(finding);
-      if (!findings.empty()) entry["findings"] = std::move(findings);
       if (tool->contract) entry["contract"] = tool->contract->name;
       tools.emplace_back(std::move(entry));
     }
   }
-  bj::array problems;
+  bj::array others, problems;
   for (const auto& [id, server] : snapshot.servers) {
+    for (const trust::Offer offer : trust::kOffers) {
+      if (offer == trust::Offer::tool) continue;
+      for (const auto& [name, one] : server.of(offer)) {
+        bj::object entry{{"kind", to_string(offer)}, {"server", id}, {"state", to_string(one->state)}};
+        if (!name.empty()) entry["name"] = visible(name);
+        tell_doubts(*one, entry);
+        others.emplace_back(std::move(entry));
+      }
+    }
     if (!server.problem.empty()) problems.emplace_back(bj::object{{"reason", visible(server.problem)}, {"server", id}});
   }
-  return json::canonical(bj::value(bj::object{{"problems", std::move(problems)}, {"tools", std::move(tools)}}));
+  return json::canonical(bj::value(
+      bj::object{{"others", std::move(others)}, {"problems", std::move(problems)}, {"tools", std::move(tools)}}));
 }
 
 namespace {

@@ -1,5 +1,7 @@
 #include "gateway/app/front.hpp"
 
+#include <fmt/format.h>
+
 #include "schemas/core/encoding.hpp"
 
 namespace sallyport::gateway {
@@ -8,6 +10,8 @@ namespace {
 constexpr auto kFirstListing =
     std::chrono::seconds(20);  // servers may take that long to start before a list goes without them
 constexpr auto kFirstOffers = std::chrono::seconds(5);  // likewise before a session begins: clients give up soon
+
+constexpr std::size_t kMostInstructions = 256U << 10;  // of all servers together
 
 Answer unknown_method(const Inbound& inbound) {
   return Answer::fail(mcp::code::kMethodNotFound, "Method not found: " + visible(inbound.method.substr(0, 100)));
@@ -49,10 +53,23 @@ asio::awaitable<void> AppFront::prepare(Mount) { co_await catalogue_.ready(Deadl
 
 std::string AppFront::capabilities(const ClientContext& client) const { return relay_.capabilities(client.mount); }
 
-std::string AppFront::instructions(const ClientContext&) const {
-  return "Tools behind the Sallyport gateway. A refused call says so and says what to do; a call that waits for a "
-         "person is continued with "
-         "sallyport_wait.";
+// A server's own are text for the model: only what was accepted of them gets there (or, where the trust file follows a
+// server, what it says now).
+std::string AppFront::instructions(const ClientContext& client) const {
+  std::string out =
+      "Tools behind the Sallyport gateway. A refused call says so and says what to do; a call that waits for a person "
+      "is "
+      "continued with sallyport_wait.";
+  for (const auto& [id, server] : catalogue_.current()->servers) {
+    if (!client.mount.all() && id != client.mount.server) continue;
+    for (const auto& [name, one] : server.instructions) {
+      if (one->state != ToolState::pinned && one->state != ToolState::drifted) continue;
+      const std::string text = one->definition->root().string();
+      if (out.size() + text.size() > kMostInstructions) continue;
+      out += fmt::format("\n\nThe server `{}` says:\n{}", id, text);
+    }
+  }
+  return out;
 }
 
 void AppFront::level_changed(const ClientContext& client) {

@@ -12,6 +12,7 @@
 #include "gateway/storage/state_folder.hpp"
 #include "schemas/core/canonical.hpp"
 #include "schemas/core/encoding.hpp"
+#include "trust/definitions/lock_file.hpp"
 
 namespace sallyport::gateway {
 namespace bj = boost::json;
@@ -41,14 +42,17 @@ void server_faults(const Snapshot& snapshot, Faults& faults) {
       fault.message = fmt::format("server `{}`: {}", id, server.problem);
       faults.push_back(fault);
     }
-    for (const auto& [name, tool] : server.tools) {
-      if (tool->state != ToolState::quarantined && tool->state != ToolState::drifted) continue;
-      fault.level = Fault::Level::warning;
-      fault.message = fmt::format("server `{}`, tool `{}`: {}", id, name,
-                                  tool->state == ToolState::drifted
-                                      ? "its definition has changed since it was accepted; see `sallyport trust diff`"
-                                      : tool->quarantine_reason);
-      faults.push_back(fault);
+    for (const trust::Offer offer : trust::kOffers) {
+      for (const auto& [name, tool] : server.of(offer)) {
+        if (tool->state != ToolState::quarantined && tool->state != ToolState::drifted) continue;
+        fault.level = Fault::Level::warning;
+        fault.message =
+            fmt::format("server `{}`, {}{}: {}", id, to_string(offer), name.empty() ? "" : " `" + name + "`",
+                        tool->state == ToolState::drifted
+                            ? "its definition has changed since it was accepted; see `sallyport trust diff`"
+                            : tool->quarantine_reason);
+        faults.push_back(fault);
+      }
     }
   }
 }

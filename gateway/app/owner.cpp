@@ -47,6 +47,21 @@ constexpr auto kCheckpoint = std::chrono::minutes(1);
 
 void say(const std::string& line) { std::fprintf(stderr, "sallyport: %s\n", line.c_str()); }
 
+// Which of the clients' lists it stands in; empty: none.
+std::string_view list_of(trust::Offer offer) {
+  switch (offer) {
+    case trust::Offer::tool:
+      return "tools";
+    case trust::Offer::prompt:
+      return "prompts";
+    case trust::Offer::resource_template:
+      return "resources";
+    case trust::Offer::instructions:
+      return {};
+  }
+  return {};
+}
+
 // Everything of a running owner. Members are destroyed in reverse: fronts first, the store and its folder last.
 class Running final : private ServerEvents, private Readiness {
  public:
@@ -169,7 +184,7 @@ class Running final : private ServerEvents, private Readiness {
     catalogue_->on_change(
         [this](const std::vector<catalogue::DefinitionChange>& changes) { definitions_changed(changes); });
     relay_ = std::make_unique<relay::Relay>(
-        loop_, *pool_, *catalogue_,
+        loop_, *pool_, *catalogue_, *catalogue_,
         [this](const std::string& session, std::string_view method, std::string_view params_raw) {
           if (sessions_) sessions_->tell(session, method, params_raw);
         });
@@ -316,10 +331,13 @@ class Running final : private ServerEvents, private Readiness {
   }
 
   void definitions_changed(const std::vector<catalogue::DefinitionChange>& changes) {
-    if (sessions_) {
-      std::set<std::string> servers;
-      for (const auto& change : changes) servers.insert(change.tool.server);
-      for (const auto& server : servers) sessions_->changed("notifications/tools/list_changed", server);
+    std::set<std::pair<std::string_view, std::string>> lists;
+    for (const auto& change : changes) {
+      const std::string_view list = list_of(change.offer);
+      if (!list.empty()) lists.emplace(list, change.tool.server);
+    }
+    for (const auto& [list, server] : lists) {
+      if (sessions_) sessions_->changed(fmt::format("notifications/{}/list_changed", list), server);
     }
     calls_->configuration_changed();
     for (const auto& change : changes) {
@@ -430,10 +448,13 @@ class Running final : private ServerEvents, private Readiness {
 
   // ServerEvents
   void on_list_changed(const std::string& server, ListKind kind) override {
-    if (kind == ListKind::tools) return catalogue_->discover(server);
+    const trust::Offer what = kind == ListKind::tools     ? trust::Offer::tool
+                              : kind == ListKind::prompts ? trust::Offer::prompt
+                                                          : trust::Offer::resource_template;
+    catalogue_->discover(server, std::array{what});
+    if (kind == ListKind::tools) return;
     relay_->list_changed(server, kind);
-    const char* name = kind == ListKind::prompts ? "prompts" : "resources";
-    if (sessions_) sessions_->changed(fmt::format("notifications/{}/list_changed", name), server);
+    if (sessions_) sessions_->changed(fmt::format("notifications/{}/list_changed", list_of(what)), server);
   }
   void on_state(const ServerStatus& status) override {
     metrics_.server_up(status.id, status.state == ServerState::up || status.state == ServerState::idle);

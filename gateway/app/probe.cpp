@@ -1,5 +1,6 @@
 #include "gateway/app/probe.hpp"
 
+#include <fmt/format.h>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 
@@ -25,11 +26,32 @@ class NoEvents final : public ServerEvents {
 // A server that is what the lock says of it.
 class LockedLink final : public ServerLink {
  public:
-  explicit LockedLink(const trust::LockServer& locked) : locked_(locked) {}
+  explicit LockedLink(const trust::LockServer& locked) : locked_(locked) {
+    info_.capabilities_raw = R"({"prompts":{},"resources":{}})";
+    const auto instructions = locked_.accepted(trust::Offer::instructions, {});
+    if (!instructions.empty()) info_.instructions = instructions.back().definition().string();
+  }
   [[nodiscard]] const ServerInfo& info() const override { return info_; }
   [[nodiscard]] bool alive() const override { return true; }
   asio::awaitable<ServerAnswer> call(PermittedCall, CallControl) override { co_return ServerAnswer{}; }
-  asio::awaitable<ServerAnswer> relay(std::string, std::string, CallControl) override { co_return ServerAnswer{}; }
+  asio::awaitable<ServerAnswer> relay(std::string method, std::string, CallControl) override {
+    const bool prompts = method == "prompts/list";
+    std::string items;
+    for (const auto& [name, accepted] : prompts ? locked_.prompts : locked_.resource_templates) {
+      if (accepted.empty()) continue;
+      if (!items.empty()) items += ',';
+      items += accepted.back().definition().raw();
+    }
+    std::string text = fmt::format(R"({{"{}":[{}]}})", prompts ? "prompts" : "resourceTemplates", items);
+    const json::Limits limits{.bytes = text.size(), .depth = 1'000};
+    auto document = json::Document::parse(std::move(text), limits);
+    ServerAnswer answer;
+    if (!document) co_return answer;
+    answer.kind = ServerAnswer::Kind::result;
+    answer.document = std::make_shared<const json::Document>(std::move(*document));
+    answer.result = answer.document->root();
+    co_return answer;
+  }
   asio::awaitable<Result<ToolListing>> list_tools(Deadline) override {
     ToolListing listing;
     for (const auto& [name, accepted] : locked_.tools) {

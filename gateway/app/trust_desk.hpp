@@ -16,21 +16,21 @@ struct TrustReview {
   std::size_t open = 0;  // definitions that are not accepted as they are now
 };
 
-// `server` and `tool` empty: all.
+// `server` and `name` (of a tool, a prompt, a resource template) empty: all.
 [[nodiscard]] TrustReview review(const Snapshot& snapshot, const Servers& servers, const std::string& server,
-                                 const std::string& tool);
+                                 const std::string& name);
 
 struct Acceptance {
-  std::string server, tool;  // empty: all
+  std::string server, name;  // as in the review
   std::string by;            // a person id; empty: the file's writer
-  bool also = false;         // keep what is accepted already: several definitions of a tool at once
+  bool also = false;         // keep what is accepted already: several definitions of one name at once
 };
 
 // The lock with everything of that review accepted. not_found, invalid (a definition that cannot be judged is left out
 // and named in `left_out`).
 struct AcceptedLock {
   trust::LockFile lock;
-  std::vector<std::string> accepted;  // `server/tool`
+  std::vector<std::string> accepted;  // `server/tool`, `prompt NAME of server`, …
   std::vector<std::string> left_out;  // with the reason
 };
 [[nodiscard]] Result<AcceptedLock> accept(const Snapshot& snapshot, const Servers& servers, const Acceptance& what,

@@ -3,6 +3,7 @@
 
 #include "gateway/calls/phases.hpp"
 #include "schemas/core/encoding.hpp"
+#include "trust/definitions/lock_file.hpp"
 
 namespace sallyport::gateway::calls {
 
@@ -10,9 +11,11 @@ void check_definition(Call& call, const Context&) {
   const Judgement& judged = call.judged;
   if (!judged.tool) return;
   if (judged.tool->state == ToolState::quarantined) {
-    refuse(call.judged, ReasonCode::tool_quarantined,
-           fmt::format("The tool `{}` is quarantined: {}.", judged.tool->ref.tool,
-                       visible(judged.tool->quarantine_reason)));
+    const bool uri = judged.tool->offer == trust::Offer::resource_template;
+    refuse(
+        call.judged, ReasonCode::tool_quarantined,
+        fmt::format("The {} `{}` is quarantined: {}.", to_string(judged.tool->offer),
+                    visible(uri ? call.request.uri : judged.tool->ref.tool), visible(judged.tool->quarantine_reason)));
   }
 }
 

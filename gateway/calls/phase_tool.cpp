@@ -3,6 +3,7 @@
 
 #include "gateway/calls/phases.hpp"
 #include "schemas/core/encoding.hpp"
+#include "trust/definitions/lock_file.hpp"
 
 namespace sallyport::gateway::calls {
 namespace {
@@ -47,7 +48,14 @@ void refuse(Judgement& judged, ReasonCode code, std::string sentence, std::strin
 
 namespace {
 
-// A resource, prompt or completion: its server is known already, and nothing is known of it but that.
+// The prompt or resource template that a request is about, as the server's lists have it; null: they do not.
+std::shared_ptr<const Tool> definition_of(const ServerView& server, const Request& request) {
+  if (!request.uri.empty()) return server.template_of(request.uri);
+  const auto prompt = server.prompts.find(request.target.name);
+  return prompt == server.prompts.end() ? nullptr : prompt->second;
+}
+
+// A resource, prompt or completion: its server is known already.
 void find_target(Call& call) {
   Judgement& judged = call.judged;
   const Request& request = call.request;
@@ -55,15 +63,21 @@ void find_target(Call& call) {
   const auto found = judged.snapshot->servers.find(request.target.server);
   if (found == judged.snapshot->servers.end()) return refuse_unknown(call);
   judged.server = &found->second;
-  auto tool = std::make_shared<Tool>();
+  const auto listed = definition_of(found->second, request);
+  auto tool = listed ? std::make_shared<Tool>(*listed) : std::make_shared<Tool>();
+  tool->offer = request.uri.empty() ? trust::Offer::prompt : trust::Offer::resource_template;
   tool->method = request.method;
   tool->ref = {found->first, request.target.name};
   tool->exposed = request.name;
-  tool->state = found->second.identity_ok ? ToolState::pinned : ToolState::unpinned;
+  // What matters is the server, unless what was accepted of it is another now. A completion shows nothing of it.
+  const bool completes = request.method == Method::completion_complete && tool->state == ToolState::drifted;
+  if (tool->state == ToolState::unpinned || completes)
+    tool->state = found->second.identity_ok ? ToolState::pinned : ToolState::unpinned;
   tool->effect.effective = Effect{EffectCategory::read, false, Repeat::safe, {}};
-  judged.tool = std::move(tool);
   call.row.server = found->first;
   call.row.tool = request.target.name;
+  call.row.definition = tool->digest;
+  judged.tool = std::move(tool);
   if (is_hidden(call)) refuse_unknown(call);
 }
 

@@ -1,7 +1,7 @@
 #include "gateway/catalogue/catalogue.hpp"
 
 #include <algorithm>
-#include <set>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -13,41 +13,17 @@ namespace sallyport::gateway::catalogue {
 namespace {
 
 constexpr auto kDiscovery = std::chrono::seconds(45);
-constexpr std::size_t kMostLinks = 4096;  // remembered; forgetting one costs a tools/list
-
-void append_names(const ToolListing& listing, const std::string& server, std::vector<ToolRef>& known) {
-  for (const json::Value tool : listing.tools) {
-    const json::Value name = tool.is_object() ? tool.find("name") : json::Value();
-    if (name && name.is_string()) known.push_back({server, name.string()});
-  }
-}
+constexpr std::size_t kMostLinks = 4096;  // remembered; forgetting one costs its lists
 
 // Names of one server that could be taken for each other.
-std::multimap<std::string, trust::TextFinding, std::less<>> name_findings(const std::string& server,
-                                                                          const std::vector<ToolRef>& known) {
+Names name_findings(const Listed& tools) {
   std::vector<std::string> names;
-  for (const ToolRef& ref : known) {
-    if (ref.server == server) names.push_back(ref.tool);
+  for (const json::Value tool : tools.items) {
+    if (auto name = trust::name_of(trust::Offer::tool, tool)) names.push_back(std::move(*name));
   }
-  std::multimap<std::string, trust::TextFinding, std::less<>> found;
+  Names found;
   for (trust::NameFinding& one : trust::scan_names(names)) found.emplace(std::move(one.tool), std::move(one.finding));
   return found;
-}
-
-bool is_true(json::Value value) { return value.is_bool() && value.boolean(); }
-
-Offers read_offers(const std::string& capabilities_raw) {
-  Offers offers;
-  offers.known = true;
-  auto document = json::Document::parse(capabilities_raw, {.bytes = capabilities_raw.size(), .depth = 1000});
-  if (!document) return offers;
-  const json::Value root = document->root();
-  offers.prompts = root.find("prompts").is_object();
-  offers.resources = root.find("resources").is_object();
-  offers.subscribe = is_true(root.at("/resources/subscribe"));
-  offers.completions = root.find("completions").is_object();
-  offers.logging = root.find("logging").is_object();
-  return offers;
 }
 
 // The lock's digests leave out what the trust file ignores now: changing that list is no drift.
@@ -83,6 +59,7 @@ Catalogue::~Catalogue() = default;
 void Catalogue::set_rules(Rules rules) {
   rules_ = with_present_ignores(std::move(rules));
   links_.clear();  // the ignored pointers may be others now
+  for (auto& [id, listing] : listings_) listing.made.reset();
   rebuild();
 }
 
@@ -90,14 +67,15 @@ void Catalogue::discover_all() {
   for (const auto& [id, listing] : listings_) discover(id);
 }
 
-void Catalogue::discover(const std::string& server) {
+void Catalogue::discover(const std::string& server, std::span<const trust::Offer> what) {
   const auto it = listings_.find(server);
   if (it == listings_.end()) return;
-  std::erase_if(links_, [&](const auto& entry) { return entry.second.server == server; });
-  if (it->second.running) {
-    it->second.again = true;
-    return;
+  for (auto& [link, known] : links_) {
+    if (known.server != server) continue;
+    for (const trust::Offer offer : what) known.digests.erase(offer);
   }
+  it->second.wanted.insert(what.begin(), what.end());
+  if (it->second.running) return;
   it->second.running = true;
   tasks_.spawn("discover " + server, discover_one(server));
 }
@@ -105,30 +83,39 @@ void Catalogue::discover(const std::string& server) {
 asio::awaitable<void> Catalogue::discover_one(std::string server) {
   Listing& listing = listings_.at(server);  // entries are never removed
   do {
-    listing.again = false;
     const Deadline deadline = Deadline::after(kDiscovery);
     LinkKey key{server, "gateway", {}};
     auto link = co_await servers_.link(std::move(key), deadline);
     if (!link) {
+      listing.wanted.clear();
       listing.problem = link.error().message;
     } else {
-      auto tools = co_await (*link)->list_tools(deadline);
-      if (tools) {
-        listing.problem.clear();
-        listing.offers = read_offers((*link)->info().capabilities_raw);
-        listing.tools = std::make_shared<const ToolListing>(std::move(*tools));
-        links_[link->get()] =
-            LinkDefinitions{*link, server, digests_of(server, *listing.tools), listing.tools->fresh_until};
-      } else {
-        listing.problem = tools.error().message;
-      }
+      co_await list_wanted(server, std::move(*link), deadline);
     }
     listing.tried = true;
     if (!listing.problem.empty()) log::warning("server.unusable", {{"server", server}, {"reason", listing.problem}});
     rebuild();
-  } while (listing.again);
+  } while (!listing.wanted.empty());
   listing.running = false;
   changed_.notify();
+}
+
+asio::awaitable<void> Catalogue::list_wanted(std::string server, std::shared_ptr<ServerLink> link, Deadline deadline) {
+  Listing& listing = listings_.at(server);
+  listing.offers = offers_of(link->info());
+  while (!listing.wanted.empty()) {
+    const trust::Offer what = *listing.wanted.begin();
+    listing.wanted.erase(listing.wanted.begin());
+    auto listed = co_await list(link, what, deadline);
+    if (what == trust::Offer::tool) listing.problem = listed ? std::string() : listed.error().message;
+    if (listed) {
+      definitions_on(link, server).digests[what] = digests_of(**listed, what, ignored(server));
+      listing.lists[what] = std::move(*listed);
+    } else if (what != trust::Offer::tool) {  // the server is not less usable for it; what it listed before stays
+      log::warning("server.list_failed",
+                   {{"server", server}, {"of", to_string(what)}, {"reason", listed.error().message}});
+    }
+  }
 }
 
 asio::awaitable<bool> Catalogue::ready(Deadline deadline) {
@@ -142,100 +129,142 @@ asio::awaitable<bool> Catalogue::ready(Deadline deadline) {
   co_return true;
 }
 
-void Catalogue::set_listing(const std::string& server, std::shared_ptr<const ToolListing> tools) {
+void Catalogue::set_list(const std::string& server, trust::Offer what, std::shared_ptr<const Listed> listed) {
   Listing& listing = listings_.at(server);
-  listing.tools = std::move(tools);
+  listing.lists[what] = std::move(listed);
   listing.problem.clear();
   listing.tried = true;
   rebuild();
 }
 
+// What is known of a link; one at the same address that is gone is forgotten.
+Catalogue::LinkDefinitions& Catalogue::definitions_on(const std::shared_ptr<ServerLink>& link,
+                                                      const std::string& server) {
+  const auto known = links_.find(link.get());
+  if (known != links_.end() && known->second.link.lock() == link) return known->second;
+  std::erase_if(links_, [](const auto& entry) { return entry.second.link.expired(); });
+  if (links_.size() >= kMostLinks) links_.clear();
+  return links_[link.get()] = LinkDefinitions{link, server, {}};
+}
+
 asio::awaitable<Result<bool>> Catalogue::verify(std::shared_ptr<ServerLink> link, std::shared_ptr<const Tool> tool,
                                                 Deadline deadline) {
   // Trust belongs to what the server was found to be, and it may be another since it was started anew.
-  if (servers_.identity(tool->ref.server) != identities_[tool->ref.server]) {
+  const std::string server = tool->ref.server;
+  if (servers_.identity(server) != identities_[server]) {
     rebuild();
     co_return false;
   }
-  if (tool->method != Method::tools_call) co_return true;  // it has no definition
-  auto known = links_.find(link.get());
-  if (known != links_.end() && known->second.link.lock() != link)
-    known = links_.end();  // another link at the same address
-  if (known != links_.end() && known->second.fresh_until.passed()) known = links_.end();
-  if (known == links_.end()) {
-    auto listed = co_await link->list_tools(deadline);
-    if (!listed) co_return fail_in("its tools could not be listed before the call", listed.error());
-    auto shared = std::make_shared<const ToolListing>(std::move(*listed));
-    std::erase_if(links_, [](const auto& entry) { return entry.second.link.expired(); });
-    if (links_.size() >= kMostLinks) links_.clear();
-    LinkDefinitions made{link, tool->ref.server, digests_of(tool->ref.server, *shared), shared->fresh_until};
-    const auto digest = made.digests.find(tool->ref.tool);
-    const bool same = digest != made.digests.end() && digest->second == tool->current_digest;
-    links_[link.get()] = std::move(made);
-    if (!same) set_listing(tool->ref.server, shared);
-    co_return same;
+  const bool a_prompt = tool->method == Method::prompts_get;
+  const bool has_definition = tool->method == Method::tools_call || a_prompt || tool->current != nullptr;
+  if (!has_definition || tool->method == Method::completion_complete) co_return true;
+  const trust::Offer what = tool->offer;
+  // A link that never listed a prompt of that name is asked for it by that name: its refusal is the client's.
+  const auto same = [&](const Digests& digests) {
+    const auto name = tool->current ? trust::name_of(what, tool->current->root()) : tool->ref.tool;
+    const auto digest = digests.find(name.value_or(""));
+    if (digest == digests.end()) return tool->current == nullptr;
+    return tool->current != nullptr && digest->second == tool->current_digest;
+  };
+  const auto& known = definitions_on(link, server).digests;
+  if (const auto digests = known.find(what); digests != known.end()) {
+    const bool is_same = same(digests->second);
+    if (!is_same) discover(server, std::array{what});
+    co_return is_same;
   }
-  const auto digest = known->second.digests.find(tool->ref.tool);
-  const bool same = digest != known->second.digests.end() && digest->second == tool->current_digest;
-  if (!same) discover(tool->ref.server);
-  co_return same;
+  auto listed = co_await list(link, what, deadline);
+  if (!listed) {
+    co_return fail_in(fmt::format("its {} could not be listed before the call",
+                                  what == trust::Offer::tool ? "tools" : fmt::format("{}s", to_string(what))),
+                      listed.error());
+  }
+  const auto& digests = definitions_on(link, server).digests[what] = digests_of(**listed, what, ignored(server));
+  const bool is_same = same(digests);
+  if (!is_same) set_list(server, what, std::move(*listed));
+  co_return is_same;
 }
 
-std::map<std::string, std::string, std::less<>> Catalogue::digests_of(const std::string& server,
-                                                                      const ToolListing& listing) const {
-  const trust::ServerTrust* server_trust = rules_.trust ? rules_.trust->server(server) : nullptr;
-  const std::vector<std::string> ignored = server_trust ? server_trust->ignore : std::vector<std::string>();
-  std::map<std::string, std::string, std::less<>> digests;
-  for (const json::Value tool : listing.tools) {
-    const json::Value name = tool.is_object() ? tool.find("name") : json::Value();
-    if (!name || !name.is_string()) continue;
-    auto digest = trust::definition_digest(tool, ignored);
-    const auto [it, fresh] = digests.try_emplace(name.string(), digest ? *digest : std::string());
-    if (!fresh) it->second.clear();  // two tools of one name
+std::shared_ptr<const Tool> Catalogue::judged(const std::string& server, trust::Offer offer, json::Value item) {
+  const auto view = snapshot_->servers.find(server);
+  const auto name = trust::name_of(offer, item);
+  if (view == snapshot_->servers.end() || !name) return nullptr;
+  const auto known = view->second.of(offer).find(*name);
+  if (known != view->second.of(offer).end()) {
+    const auto digest = trust::definition_digest(item, ignored(server));
+    if (digest && *digest == known->second->current_digest) return known->second;
   }
-  return digests;
+  ServerView own;
+  own.id = server;
+  const std::string foreign = set_identity(own);
+  const Names names;
+  return build_offer(context(own, foreign, names), offer, item, mentions_.find(server, trust::tool_words(item)));
 }
 
-ServerView Catalogue::build_server(const std::string& id, const Listing& listing, const std::vector<ToolRef>& known) {
+std::vector<std::string> Catalogue::ignored(const std::string& server) const {
+  const trust::ServerTrust* trusted = rules_.trust ? rules_.trust->server(server) : nullptr;
+  return trusted ? trusted->ignore : std::vector<std::string>();
+}
+
+std::string Catalogue::set_identity(ServerView& view) const {
+  const auto found = identities_.find(view.id);
+  if (found == identities_.end() || found->second.empty()) return {};
+  const auto identity = identity_from(found->second);
+  if (!identity) return "the identity of its server is unreadable";
+  view.identity_digest = trust::digest(*identity);
+  const trust::LockServer* locked = lock_ ? lock_->server(view.id) : nullptr;
+  if (locked == nullptr) return {};
+  const auto difference = trust::mismatch(*identity, locked->identity);
+  view.identity_ok = !difference;
+  return difference ? fmt::format("its server is not the one that was accepted: {}", *difference) : std::string();
+}
+
+BuildContext Catalogue::context(const ServerView& view, const std::string& foreign, const Names& names) {
+  return {view.id, view.identity_ok, foreign, rules_.trust, lock_, schemas_, names};
+}
+
+// What the view of a server is made of now; where that is as before, so is the view.
+void Catalogue::set_made(const std::string& id, Listing& listing) {
+  Made made{listing.lists, {}, listing.offers, listing.problem, identities_[id]};
+  for (const auto& [what, listed] : listing.lists) {
+    auto& found = made.mentions[what];
+    for (const auto& words : listed->words) found.push_back(mentions_.find(id, words));
+  }
+  if (made == listing.made) return;
+  listing.made = std::move(made);
+  set_view(id, listing);
+}
+
+void Catalogue::set_view(const std::string& id, Listing& listing) {
   ServerView view;
   view.id = id;
   view.problem = listing.problem;
   view.offers = listing.offers;
-  std::string foreign;  // why it is not the server that was accepted
-  const trust::LockServer* locked = lock_ ? lock_->server(id) : nullptr;
-  if (const std::string& found = identities_[id]; !found.empty()) {
-    if (const auto identity = identity_from(found)) {
-      view.identity_digest = trust::digest(*identity);
-      if (locked != nullptr) {
-        const auto difference = trust::mismatch(*identity, locked->identity);
-        view.identity_ok = !difference;
-        if (difference) foreign = fmt::format("its server is not the one that was accepted: {}", *difference);
-      }
-    } else {
-      foreign = "the identity of its server is unreadable";
-    }
-  }
+  const std::string foreign = set_identity(view);
   if (!foreign.empty()) view.problem = foreign;
-  if (!listing.tools) return view;  // a server that is only down keeps the tools it was last seen with
-  view.listed = true;
-  const trust::MentionScan mentions(id, known);
-  const auto names = name_findings(id, known);
-  const BuildContext context{id, view.identity_ok, foreign, rules_.trust, lock_, schemas_, mentions, names};
-  for (const json::Value definition : listing.tools->tools) {
-    auto tool = build_tool(context, definition);
+  // A server that is only down keeps what it was last seen with.
+  view.listed = listing.lists.contains(trust::Offer::tool);
+  for (const auto& [what, listed] : listing.lists) set_items(view, what, listing, foreign);
+  listing.view = std::move(view);
+}
+
+void Catalogue::set_items(ServerView& view, trust::Offer what, const Listing& listing, const std::string& foreign) {
+  const Listed& listed = *listing.lists.at(what);
+  const Names names = what == trust::Offer::tool ? name_findings(listed) : Names();
+  const BuildContext made = context(view, foreign, names);
+  for (std::size_t i = 0; i < listed.items.size(); ++i) {
+    auto tool = build_offer(made, what, listed.items[i], listing.made->mentions.at(what)[i]);
     if (!tool) {
-      log::warning("tool.unusable", {{"server", id}, {"reason", "a tool without a name was left out"}});
+      log::warning("offer.unusable",
+                   {{"server", view.id}, {"reason", fmt::format("a {} without a name was left out", to_string(what))}});
       continue;
     }
-    const auto [it, fresh] = view.tools.try_emplace(tool->ref.tool, tool);
-    if (!fresh) {
-      auto twice = std::make_shared<Tool>(*tool);
-      twice->state = ToolState::quarantined;
-      twice->quarantine_reason = "the server lists two tools of this name";
-      it->second = std::move(twice);
-    }
+    const auto [it, fresh] = view.of(what).try_emplace(tool->ref.tool, tool);
+    if (fresh) continue;
+    auto twice = std::make_shared<Tool>(*tool);
+    twice->state = ToolState::quarantined;
+    twice->quarantine_reason = fmt::format("the server lists two {}s of this name", to_string(what));
+    it->second = std::move(twice);
   }
-  return view;
 }
 
 // Trust belongs to what was found, not to the name in the config: a server that is called otherwise now keeps what was
@@ -285,11 +314,19 @@ void Catalogue::rebuild() {
   next->lock = lock_;
   next->policy_digest = rules_.policy_digest;
   next->trust_digest = rules_.trust_digest;
-  std::vector<ToolRef> known;
+  known_.clear();
   for (const auto& [id, listing] : listings_) {
-    if (listing.tools) append_names(*listing.tools, id, known);
+    const auto tools = listing.lists.find(trust::Offer::tool);
+    if (tools == listing.lists.end()) continue;
+    for (const json::Value tool : tools->second->items) {
+      if (auto name = trust::name_of(trust::Offer::tool, tool)) known_.push_back({id, std::move(*name)});
+    }
   }
-  for (const auto& [id, listing] : listings_) next->servers.emplace(id, build_server(id, listing, known));
+  mentions_ = trust::MentionScan(known_);
+  for (auto& [id, listing] : listings_) {
+    set_made(id, listing);
+    next->servers.emplace(id, listing.view);
+  }
   build_exposed(*next);
   const auto before = std::move(snapshot_);
   snapshot_ = next;
@@ -301,24 +338,25 @@ void Catalogue::rebuild() {
 void Catalogue::tell(const Snapshot& before, const Snapshot& after) {
   std::vector<DefinitionChange> changes;
   for (const auto& [id, server] : after.servers) {
-    const auto old_server = before.servers.find(id);
-    static const std::map<std::string, std::shared_ptr<const Tool>, std::less<>> kNone;
-    const auto& old_tools = old_server == before.servers.end() ? kNone : old_server->second.tools;
-    for (const auto& [name, tool] : server.tools) {
-      const auto old = old_tools.find(name);
-      const auto was = old == old_tools.end() ? nullptr : old->second;
-      if (was && was->state == tool->state && was->current_digest == tool->current_digest &&
-          was->digest == tool->digest)
-        continue;
-      changes.push_back({tool->ref, was, tool});
-      if (tool->state == ToolState::drifted || tool->state == ToolState::quarantined) {
-        log::warning(
-            "tool.state",
-            {{"server", id}, {"tool", name}, {"state", to_string(tool->state)}, {"reason", tool->quarantine_reason}});
+    const ServerView& old_server = before.servers.at(id);  // the servers of a catalogue are always the same
+    for (const trust::Offer offer : trust::kOffers) {
+      const ToolsByName& old_tools = old_server.of(offer);
+      for (const auto& [name, tool] : server.of(offer)) {
+        const auto old = old_tools.find(name);
+        const auto was = old == old_tools.end() ? nullptr : old->second;
+        if (was == tool || (was && was->state == tool->state && was->current_digest == tool->current_digest &&
+                            was->digest == tool->digest))
+          continue;
+        changes.push_back({offer, tool->ref, was, tool});
+        if (tool->state != ToolState::drifted && tool->state != ToolState::quarantined) continue;
+        log::warning("definition.state", {{"server", id},
+                                          {to_string(offer), name},
+                                          {"state", to_string(tool->state)},
+                                          {"reason", tool->quarantine_reason}});
       }
-    }
-    for (const auto& [name, tool] : old_tools) {
-      if (!server.tools.contains(name)) changes.push_back({tool->ref, tool, nullptr});
+      for (const auto& [name, tool] : old_tools) {
+        if (!server.of(offer).contains(name)) changes.push_back({offer, tool->ref, tool, nullptr});
+      }
     }
   }
   if (!changes.empty() && on_change_) on_change_(changes);

@@ -5,10 +5,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "gateway/base/task_group.hpp"
+#include "gateway/catalogue/listing.hpp"
 #include "gateway/catalogue/tool_builder.hpp"
 #include "gateway/ports/definitions.hpp"
 #include "gateway/ports/server_link.hpp"
@@ -24,8 +28,10 @@ struct Rules {
   std::string policy_digest, trust_digest;
 };
 
-// A tool whose state, digest or presence is another in the new snapshot.
+// A tool, prompt, resource template or the instructions of a server, whose state, digest or presence is another in the
+// new snapshot.
 struct DefinitionChange {
+  trust::Offer offer{};
   ToolRef tool;
   std::shared_ptr<const Tool> before, after;  // null: not there
 };
@@ -42,48 +48,68 @@ class Catalogue final : public Snapshots, public Definitions {
   void set_rules(Rules rules);  // swaps in one step
   [[nodiscard]] const Rules& rules() const { return rules_; }
 
-  // Asks every server for its tools, in the background; again for one whose list changed.
+  // Asks every server for all that it offers, in the background; again for one whose lists changed.
   void discover_all();
-  void discover(const std::string& server);
+  void discover(const std::string& server, std::span<const trust::Offer> what = trust::kOffers);
   // True: every server has answered or failed once.
   asio::awaitable<bool> ready(Deadline deadline);
 
   [[nodiscard]] std::shared_ptr<const Snapshot> current() const override { return snapshot_; }
   asio::awaitable<Result<bool>> verify(std::shared_ptr<ServerLink> link, std::shared_ptr<const Tool> tool,
                                        Deadline deadline) override;
+  [[nodiscard]] std::shared_ptr<const Tool> judged(const std::string& server, trust::Offer offer,
+                                                   json::Value item) override;
 
  private:
+  using Lists = std::map<trust::Offer, std::shared_ptr<const Listed>>;
+  using Mentions = std::map<trust::Offer, std::vector<std::vector<trust::TextFinding>>>;  // in each item of each list
+  // All that a view is made of, besides the rules: equal ones make equal views.
+  struct Made {
+    Lists lists;
+    Mentions mentions;
+    Offers offers;
+    std::string problem, identity;
+    friend bool operator==(const Made&, const Made&) = default;
+  };
   struct Listing {
-    std::shared_ptr<const ToolListing> tools;  // null: never listed
+    Lists lists;  // without tools: never listed
     Offers offers;
     std::string problem;  // of the last discovery; empty: it went well
     bool tried = false;
     bool running = false;
-    bool again = false;
+    std::set<trust::Offer> wanted;  // to be listed, or listed again
+    std::optional<Made> made;       // none: the rules are others now
+    ServerView view;                // of `made`
   };
   struct LinkDefinitions {
     std::weak_ptr<ServerLink> link;
     std::string server;
-    std::map<std::string, std::string, std::less<>> digests;  // by tool; empty: cannot be judged
-    Deadline fresh_until;                                     // of the list that they are of
+    std::map<trust::Offer, Digests> digests;
   };
 
   asio::awaitable<void> discover_one(std::string server);
-  void set_listing(const std::string& server, std::shared_ptr<const ToolListing> tools);
+  asio::awaitable<void> list_wanted(std::string server, std::shared_ptr<ServerLink> link, Deadline deadline);
   void rebuild();
-  ServerView build_server(const std::string& id, const Listing& listing, const std::vector<ToolRef>& known);
+  void set_list(const std::string& server, trust::Offer what, std::shared_ptr<const Listed> listed);
+  void set_made(const std::string& id, Listing& listing);
+  void set_view(const std::string& id, Listing& listing);
+  void set_items(ServerView& view, trust::Offer what, const Listing& listing, const std::string& foreign);
+  [[nodiscard]] std::string set_identity(ServerView& view) const;  // why it is not the server that was accepted
+  [[nodiscard]] BuildContext context(const ServerView& view, const std::string& foreign, const Names& names);
+  LinkDefinitions& definitions_on(const std::shared_ptr<ServerLink>& link, const std::string& server);
+  [[nodiscard]] std::vector<std::string> ignored(const std::string& server) const;
   [[nodiscard]] std::shared_ptr<const trust::LockFile> lock_by_identity() const;
   void build_exposed(Snapshot& snapshot) const;
   void tell(const Snapshot& before, const Snapshot& after);
-  std::map<std::string, std::string, std::less<>> digests_of(const std::string& server,
-                                                             const ToolListing& listing) const;
 
   Servers& servers_;
   Rules rules_;
   std::map<std::string, Listing> listings_;
   std::map<const ServerLink*, LinkDefinitions> links_;
-  std::map<std::string, std::string> identities_;  // by server, as the snapshot was built with
-  std::shared_ptr<const trust::LockFile> lock_;    // that of the rules, under the servers' present names
+  std::map<std::string, std::string> identities_;            // by server, as the snapshot was built with
+  std::shared_ptr<const trust::LockFile> lock_;              // that of the rules, under the servers' present names
+  std::vector<ToolRef> known_;                               // every tool of every server
+  trust::MentionScan mentions_{std::span<const ToolRef>{}};  // of known_
   SchemaCache schemas_;
   std::shared_ptr<const Snapshot> snapshot_;
   std::uint64_t version_ = 0;

@@ -62,7 +62,7 @@ std::string task_support(json::Value definition) {
 void set_state(Tool& tool, const BuildContext& context, const trust::ServerTrust* server_trust) {
   const trust::LockServer* lock = context.lock && context.identity_ok ? context.lock->server(context.server) : nullptr;
   const auto on_drift = server_trust ? server_trust->on_drift : trust::OnDrift::ask;
-  const trust::Judgement judged = trust::judge(lock, tool.ref.tool, tool.current_digest, on_drift);
+  const trust::Judgement judged = trust::judge(lock, tool.offer, tool.ref.tool, tool.current_digest, on_drift);
   switch (judged.state) {
     case trust::DefinitionState::unpinned:
       tool.state = ToolState::unpinned;
@@ -84,13 +84,17 @@ void set_state(Tool& tool, const BuildContext& context, const trust::ServerTrust
   if (!equal) tool.definition = judged.accepted->document;
 }
 
-void scan(Tool& tool, const BuildContext& context, const trust::ServerTrust* server_trust) {
-  for (const trust::TextFinding& finding : trust::scan_definition(tool.current->root()))
+void scan(Tool& tool, const BuildContext& context, const trust::ServerTrust* server_trust,
+          const std::vector<trust::TextFinding>& mentions) {
+  const json::Value current = tool.current->root();
+  const bool is_tool = tool.offer == trust::Offer::tool;
+  for (const auto& finding : is_tool ? trust::scan_definition(current) : trust::scan_texts(current))
     tool.findings.push_back(finding.message);
-  const auto [first, last] = context.names.equal_range(tool.ref.tool);
-  for (auto it = first; it != last; ++it) tool.findings.push_back(it->second.message);
-  for (const trust::TextFinding& finding : context.mentions.scan(tool.current->root()))
-    tool.findings.push_back(finding.message);
+  if (is_tool) {
+    const auto [first, last] = context.names.equal_range(tool.ref.tool);
+    for (auto it = first; it != last; ++it) tool.findings.push_back(it->second.message);
+  }
+  for (const trust::TextFinding& finding : mentions) tool.findings.push_back(finding.message);
   if (tool.findings.empty() || tool.state == ToolState::pinned) return;  // pinned: a person saw it, and these with it
   if (server_trust != nullptr && server_trust->on_finding == trust::OnFinding::warn) return;
   quarantine(tool, tool.findings.front() + "; accept it if it is meant to be so");
@@ -141,6 +145,18 @@ void set_schemas(Tool& tool, const BuildContext& context, const trust::ServerTru
   tool.write_only = compiled->write_only;
 }
 
+// What only tools have.
+void finish_tool(Tool& tool, const BuildContext& context, const trust::ServerTrust* server_trust) {
+  if (tool.ref.tool.starts_with(kReserved)) quarantine(tool, "names beginning with `sallyport_` are the gateway's own");
+  if (task_support(tool.definition->root()) == "required")
+    quarantine(tool, "it can only be called as a task, which this gateway does not offer");
+  set_effect(tool, context, server_trust);
+  set_schemas(tool, context, server_trust);
+  if (tool.state == ToolState::quarantined) return;
+  tool.listed = listing(tool.definition->root(), tool.ref.tool, tool.effect);
+  tool.listed_exposed = listing(tool.definition->root(), tool.exposed, tool.effect);
+}
+
 }  // namespace
 
 std::shared_ptr<const SchemaCache::Compiled> SchemaCache::get(const std::string& digest, json::Value definition,
@@ -176,11 +192,13 @@ void SchemaCache::keep_only_used() {
   std::erase_if(compiled_, [](const auto& entry) { return entry.second.use_count() == 1; });
 }
 
-std::shared_ptr<const Tool> build_tool(const BuildContext& context, json::Value definition) {
+std::shared_ptr<const Tool> build_offer(const BuildContext& context, trust::Offer offer, json::Value definition,
+                                        const std::vector<trust::TextFinding>& mentions) {
+  const auto name = trust::name_of(offer, definition);
+  if (!name) return nullptr;  // cannot even be named
   auto tool = std::make_shared<Tool>();
-  const json::Value name = definition.is_object() ? definition.find("name") : json::Value();
-  if (!name || !name.is_string()) return nullptr;  // cannot even be named
-  tool->ref = {context.server, name.string()};
+  tool->offer = offer;
+  tool->ref = {context.server, *name};
   tool->exposed = exposed_name(context.server, tool->ref.tool);
   tool->current = copy(definition);
   if (!tool->current) return nullptr;
@@ -196,17 +214,11 @@ std::shared_ptr<const Tool> build_tool(const BuildContext& context, json::Value 
     return tool;
   }
   if (!context.foreign.empty()) quarantine(*tool, context.foreign);
-  if (tool->ref.tool.starts_with(kReserved))
-    quarantine(*tool, "names beginning with `sallyport_` are the gateway's own");
-  if (task_support(tool->definition->root()) == "required") {
-    quarantine(*tool, "it can only be called as a task, which this gateway does not offer");
-  }
-  scan(*tool, context, server_trust);
-  set_effect(*tool, context, server_trust);
-  set_schemas(*tool, context, server_trust);
-  if (tool->state != ToolState::quarantined) {
-    tool->listed = listing(tool->definition->root(), tool->ref.tool, tool->effect);
-    tool->listed_exposed = listing(tool->definition->root(), tool->exposed, tool->effect);
+  scan(*tool, context, server_trust, mentions);
+  if (offer == trust::Offer::tool) {
+    finish_tool(*tool, context, server_trust);
+  } else if (tool->state != ToolState::quarantined) {
+    tool->listed = tool->definition->root().raw();
   }
   return tool;
 }

@@ -1,5 +1,5 @@
-// From what a server says of a tool, what was accepted and what the operator wrote, to the Tool in force. Pure but for
-// the schema cache, which only saves work.
+// From what a server says of a tool (or a prompt, a resource template, itself), what was accepted and what the operator
+// wrote, to the Tool in force. Pure but for the schema cache, which only saves work.
 #pragma once
 
 #include <map>
@@ -31,18 +31,22 @@ class SchemaCache {
   std::unordered_map<std::string, std::shared_ptr<const Compiled>> compiled_;
 };
 
+using Names = std::multimap<std::string, trust::TextFinding, std::less<>>;  // what scan_names found, by tool
+
 struct BuildContext {
   const std::string& server;
   bool identity_ok;
-  const std::string& foreign;  // not empty: the server is not the accepted one, and none of its tools is used
+  const std::string& foreign;  // not empty: the server is not the accepted one, and nothing of it is used
   std::shared_ptr<const trust::TrustFile> trust;
   std::shared_ptr<const trust::LockFile> lock;
   SchemaCache& schemas;
-  const trust::MentionScan& mentions;                                        // of other servers' tools
-  const std::multimap<std::string, trust::TextFinding, std::less<>>& names;  // what scan_names found, by tool
+  const Names& names;
 };
 
-// `definition`: an element of the server's tools/list.
-[[nodiscard]] std::shared_ptr<const Tool> build_tool(const BuildContext& context, json::Value definition);
+// `definition`: an element of one of the server's lists, or its instructions; `mentions`: what of other servers' tools
+// it names. Null: it has no name.
+[[nodiscard]] std::shared_ptr<const Tool> build_offer(const BuildContext& context, trust::Offer offer,
+                                                      json::Value definition,
+                                                      const std::vector<trust::TextFinding>& mentions);
 
 }  // namespace sallyport::gateway::catalogue

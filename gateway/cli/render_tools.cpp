@@ -22,11 +22,17 @@ void changes(Page& page, const bj::array& differences) {
   }
 }
 
-void reviewed_tool(Page& page, const bj::object& tool, bool all) {
+// `prompt greet`, `instructions`; of a tool its name alone.
+std::string kind_and_name(const bj::object& definition) {
+  const std::string kind = text(definition, "kind"), name = text(definition, "name");
+  return kind.empty() || kind == "tool" ? name : name.empty() ? kind : kind + " " + name;
+}
+
+void reviewed(Page& page, const bj::object& tool, bool all) {
   const bool settled = flag(tool, "settled");
   if (settled && !all) return;
   const std::string reason = text(tool, "reason");
-  page.line(fmt::format("  {}  {}{}", text(tool, "name"), text(tool, "state"), reason.empty() ? "" : ": " + reason));
+  page.line(fmt::format("  {}  {}{}", kind_and_name(tool), text(tool, "state"), reason.empty() ? "" : ": " + reason));
   page.line("    digest " + text(tool, "digest"));
   for (const bj::value& finding : list(tool, "findings")) page.line("    look: " + shown(finding));
   if (!list(tool, "changes").empty()) {
@@ -51,8 +57,10 @@ std::string code(const std::string& text) {
 }
 
 // `foreign`: of a server that is another now, which is said once, above.
-std::string reported_tool(const bj::object& tool, bool foreign) {
-  std::string out = fmt::format("## {}: {}\n\n", code(text(tool, "name")), text(tool, "state"));
+std::string reported(const bj::object& tool, bool foreign) {
+  const std::string kind = text(tool, "kind"), name = text(tool, "name");
+  const std::string heading = name.empty() ? kind : kind == "tool" ? code(name) : kind + " " + code(name);
+  std::string out = fmt::format("## {}: {}\n\n", heading, text(tool, "state"));
   if (const std::string reason = text(tool, "reason"); !reason.empty() && !foreign) out += reason + "\n\n";
   for (const bj::value& finding : list(tool, "findings")) out += "- Found: " + shown(finding) + "\n";
   for (const bj::value& value : list(tool, "changes")) {
@@ -83,6 +91,14 @@ std::string render_tools(std::string_view json, std::string_view only_server) {
     rows.push_back({text(*one, "server") + "/" + text(*one, "tool"), dash(declared_text(effect)),
                     dash(text(effect, "assigned")), dash(effect_text(effect)),
                     text(*one, "state") + (reason.empty() ? "" : ": " + reason)});
+  }
+  for (const bj::value& value : list(*root, "others")) {
+    const auto* one = value.if_object();
+    if (one == nullptr || (!only_server.empty() && text(*one, "server") != only_server)) continue;
+    const std::string state = text(*one, "state"), reason = text(*one, "reason");
+    if (state == "accepted") continue;
+    notes += fmt::format("{} of {}: {}{}\n", kind_and_name(*one), text(*one, "server"), state,
+                         reason.empty() ? "" : ": " + reason);
   }
   for (const bj::value& value : list(*root, "problems")) {
     const auto* one = value.if_object();
@@ -134,11 +150,11 @@ std::string render_trust_review(std::string_view json, bool all) {
     const auto* server = value.if_object();
     if (server == nullptr) continue;
     std::size_t settled = 0;
-    for (const bj::value& tool : list(*server, "tools")) {
-      if (tool.is_object() && flag(tool.get_object(), "settled")) ++settled;
+    for (const bj::value& one : list(*server, "definitions")) {
+      if (one.is_object() && flag(one.get_object(), "settled")) ++settled;
     }
-    const std::size_t count = list(*server, "tools").size();
-    page.heading(fmt::format("server {}  {} of {} tools accepted as they are", text(*server, "id"), settled, count));
+    const std::size_t count = list(*server, "definitions").size();
+    page.heading(fmt::format("server {}  {} of {} accepted as they are", text(*server, "id"), settled, count));
     const auto say = [&page, server](const char* label, std::string_view name) {
       if (const std::string what = text(*server, name); !what.empty()) page.line("  " + std::string(label) + what);
     };
@@ -146,8 +162,8 @@ std::string render_trust_review(std::string_view json, bool all) {
     say("identity is not pinned to one version: ", "unpinned");
     say("IDENTITY HAS CHANGED: ", "identityChanged");
     say("problem: ", "problem");
-    for (const bj::value& tool : list(*server, "tools")) {
-      if (const auto* one = tool.if_object()) reviewed_tool(page, *one, all);
+    for (const bj::value& tool : list(*server, "definitions")) {
+      if (const auto* one = tool.if_object()) reviewed(page, *one, all);
     }
   }
   const std::string open = text(*root, "open");
@@ -165,11 +181,11 @@ std::string render_trust_report(std::string_view json) {
     if (server == nullptr) continue;
     std::string tools;
     const bool foreign = server->contains("identityChanged");
-    for (const bj::value& tool : list(*server, "tools")) {
+    for (const bj::value& tool : list(*server, "definitions")) {
       const auto* one = tool.if_object();
-      if (one != nullptr && !flag(*one, "settled")) tools += reported_tool(*one, foreign);
+      if (one != nullptr && !flag(*one, "settled")) tools += reported(*one, foreign);
     }
-    out += fmt::format("# Tools of {}\n\n", code(text(*server, "id")));
+    out += fmt::format("# Definitions of {}\n\n", code(text(*server, "id")));
     if (const std::string identity = text(*server, "identity"); !identity.empty())
       out += "Server: " + code(identity) + "\n\n";
     if (const std::string change = text(*server, "identityChanged"); !change.empty())

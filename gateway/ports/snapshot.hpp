@@ -22,6 +22,7 @@ class ArgumentConditions;
 namespace sallyport::trust {
 struct Contract;
 enum class Output : std::uint8_t;
+enum class Offer : std::uint8_t;
 struct TrustFile;
 struct LockFile;
 }  // namespace sallyport::trust
@@ -37,11 +38,13 @@ enum class ToolState : unsigned char {
 // The words for people: `not accepted`, `accepted`, `changed`, `quarantined`.
 [[nodiscard]] std::string_view to_string(ToolState state);
 
-// One tool of one server, as in force.
-// Other methods that go the way of a call have one of these too, made for the call: named like the prompt, without
-// definition and schemas, effect read, pinned if the server's identity was accepted.
+// One tool of one server, as in force; or one prompt, resource template or the instructions of it, which have a
+// definition and a state like tools, and no schemas. Of those `ref.tool` is the name that it is accepted under.
+// Other methods that go the way of a call have one of these too, made for the call from what they name: effect read,
+// without definition where no list of the server has it, and then pinned if the server's identity was accepted.
 struct Tool {
   Method method = Method::tools_call;
+  trust::Offer offer{};  // default: a tool
   ToolRef ref;
   std::string exposed;  // on /mcp; on the server's own mount it is ref.tool
   ToolState state = ToolState::unpinned;
@@ -51,8 +54,8 @@ struct Tool {
   std::shared_ptr<const json::Document> current;     // what the server says now (same object unless drifted)
   std::string digest;                                // of `definition`; empty: it cannot be judged (quarantined)
   std::string current_digest;                        // of `current`
-  std::string listed;                                // raw JSON for tools/list, with effective annotations, own name
-  std::string listed_exposed;                        // the same under the exposed name
+  std::string listed;          // raw JSON for lists, of tools with effective annotations, own name
+  std::string listed_exposed;  // the same under the exposed name
   std::shared_ptr<const schema::Schema> input;
   std::shared_ptr<const schema::Schema> output;  // null: none, or broken (then output_note says so)
   std::string output_note;
@@ -74,6 +77,8 @@ struct Offers {
   friend bool operator==(const Offers&, const Offers&) = default;
 };
 
+using ToolsByName = std::map<std::string, std::shared_ptr<const Tool>, std::less<>>;
+
 struct ServerView {
   std::string id;
   Offers offers;
@@ -81,7 +86,19 @@ struct ServerView {
   std::string identity_digest;  // sha256:…, empty: not known
   std::string problem;          // set aside: why; empty: usable
   bool listed = false;          // tools are known (from the server or, before the first start, from the lock)
-  std::map<std::string, std::shared_ptr<const Tool>, std::less<>> tools;  // by the server's own name
+  ToolsByName tools;            // by the server's own name
+  ToolsByName prompts;
+  ToolsByName templates;     // by URI template
+  ToolsByName instructions;  // at most one, under the empty name
+
+  [[nodiscard]] ToolsByName& of(trust::Offer offer) { return this->*list_of(offer); }
+  [[nodiscard]] const ToolsByName& of(trust::Offer offer) const { return this->*list_of(offer); }
+  // The template that a URI could be made from; null: none. Of several one that changed or is quarantined, and then the
+  // one with the longest literal text.
+  [[nodiscard]] std::shared_ptr<const Tool> template_of(std::string_view uri) const;
+
+ private:
+  [[nodiscard]] static ToolsByName ServerView::* list_of(trust::Offer offer);
 };
 
 struct Snapshot {

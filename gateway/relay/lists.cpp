@@ -6,6 +6,7 @@
 #include "gateway/ports/naming.hpp"
 #include "policy/evaluate/evaluate.hpp"
 #include "schemas/core/encoding.hpp"
+#include "trust/definitions/lock_file.hpp"
 
 namespace sallyport::gateway::relay {
 namespace {
@@ -48,7 +49,8 @@ Answer not_ours() {
 
 }  // namespace
 
-bool Lists::shown(const ClientContext& client, const std::string& server, Kind kind, json::Value item) const {
+std::optional<Lists::Shown> Lists::shown(const ClientContext& client, const std::string& server, Kind kind,
+                                         json::Value item) const {
   const auto snapshot = sources_.snapshot();
   const std::string name = item.find(words_of(kind).name).string();
   CallFacts facts;
@@ -59,7 +61,14 @@ bool Lists::shown(const ClientContext& client, const std::string& server, Kind k
   facts.effect = Effect{EffectCategory::read, false, Repeat::safe, {}};
   const auto view = snapshot->servers.find(server);
   facts.pinned = view != snapshot->servers.end() && view->second.identity_ok;
-  return !policy::hidden(*snapshot->policy, facts);
+  if (policy::hidden(*snapshot->policy, facts)) return std::nullopt;
+  if (kind == Kind::resources) return Shown{item, nullptr};  // they are what a server holds, not what it says of itself
+  auto judged =
+      definitions_.judged(server, kind == Kind::prompts ? trust::Offer::prompt : trust::Offer::resource_template, item);
+  if (!judged || judged->state == ToolState::quarantined) return std::nullopt;
+  if (judged->state == ToolState::drifted && judged->definition != judged->current)
+    return Shown{judged->definition->root(), std::move(judged)};
+  return Shown{item, nullptr};
 }
 
 void Lists::learn(const std::string& server, Kind kind, const Page& page) {
@@ -101,12 +110,11 @@ asio::awaitable<Answer> Lists::list_one(Inbound inbound, Kind kind, std::string 
   std::string shown_items;
   bool whole = page->whole;
   for (const json::Value item : page->items) {
-    if (!shown(*inbound.client, server, kind, item)) {
-      whole = false;
-      continue;
-    }
+    const auto seen = shown(*inbound.client, server, kind, item);
+    whole = whole && seen && !seen->owner;
+    if (!seen) continue;
     if (!shown_items.empty()) shown_items += ',';
-    shown_items += item.raw();
+    shown_items += seen->item.raw();
   }
   std::string out(page->result.raw());
   const auto change = [&](std::string_view name, const std::string& value) {
@@ -142,12 +150,13 @@ asio::awaitable<Answer> Lists::list_all(Inbound inbound, Kind kind, std::string 
     }
     learn(id, kind, *page);
     for (const json::Value item : page->items) {
-      if (!shown(*inbound.client, id, kind, item)) continue;
+      const auto seen = shown(*inbound.client, id, kind, item);
+      if (!seen) continue;
       if (count++ > 0) items += ',';
       if (kind == Kind::prompts) {
-        items += mcp::replace_value(item, "name", quote(exposed_name(id, item.find("name").string())));
+        items += mcp::replace_value(seen->item, "name", quote(exposed_name(id, item.find("name").string())));
       } else {
-        items += item.raw();
+        items += seen->item.raw();
       }
     }
     if (page->next.empty()) continue;

@@ -11,10 +11,11 @@ namespace sallyport::gateway::relay {
 
 class Relay {
  public:
-  // `servers` and `snapshots` outlive this.
-  Relay(asio::any_io_executor loop, Servers& servers, const Snapshots& snapshots, Subscriptions::Tell tell)
+  // `servers`, `snapshots` and `definitions` outlive this.
+  Relay(asio::any_io_executor loop, Servers& servers, const Snapshots& snapshots, Definitions& definitions,
+        Subscriptions::Tell tell)
       : sources_(servers, snapshots),
-        lists_(sources_, routes_),
+        lists_(sources_, routes_, definitions),
         subscriptions_(std::move(loop), sources_, std::move(tell)) {}
 
   [[nodiscard]] static bool knows(std::string_view method);

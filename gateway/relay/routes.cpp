@@ -7,25 +7,6 @@
 namespace sallyport::gateway::relay {
 namespace {
 
-std::vector<std::string_view> literals_of(std::string_view uri_template) {
-  std::vector<std::string_view> parts;
-  std::size_t begin = 0;
-  for (;;) {
-    const std::size_t open = uri_template.find('{', begin);
-    parts.push_back(uri_template.substr(begin, open == std::string_view::npos ? open : open - begin));
-    if (open == std::string_view::npos) return parts;
-    const std::size_t close = uri_template.find('}', open);
-    if (close == std::string_view::npos) return parts;
-    begin = close + 1;
-  }
-}
-
-std::size_t literal_size(std::string_view uri_template) {
-  std::size_t size = 0;
-  for (const std::string_view part : literals_of(uri_template)) size += part.size();
-  return size;
-}
-
 Target one_of(const std::set<std::string>& servers, std::string_view uri) {
   if (servers.size() == 1) return {*servers.begin(), {}, {}};
   std::string names;
@@ -45,19 +26,6 @@ void erase_of(Table& table, Gone gone) {
 }
 
 }  // namespace
-
-bool fits_template(std::string_view uri_template, std::string_view uri) {
-  const auto parts = literals_of(uri_template);
-  if (parts.size() == 1) return uri_template == uri;
-  if (!uri.starts_with(parts.front())) return false;
-  std::string_view rest = uri.substr(parts.front().size());
-  for (std::size_t i = 1; i + 1 < parts.size(); ++i) {
-    const std::size_t at = rest.find(parts[i]);
-    if (at == std::string_view::npos) return false;
-    rest.remove_prefix(at + parts[i].size());
-  }
-  return rest.ends_with(parts.back());
-}
 
 bool Routes::has_room(const std::string& server, Table table, std::string_view name) {
   std::size_t& count = counts_[{server, table}];

@@ -15,9 +15,6 @@
 
 namespace sallyport::gateway::relay {
 
-// Whether a URI could be made from an RFC 6570 template: its literal parts occur in order, at both ends in place.
-[[nodiscard]] bool fits_template(std::string_view uri_template, std::string_view uri);
-
 class Routes {
  public:
   static constexpr std::size_t kLongest = 2'048;

@@ -29,8 +29,13 @@ std::shared_ptr<const json::Document> parse(const std::string& text) {
 
 class ScriptedLink final : public ServerLink {
  public:
-  ScriptedLink(Rig& rig, std::string server) : rig_(rig), server_(std::move(server)) {}
-  [[nodiscard]] const ServerInfo& info() const override { return info_; }
+  ScriptedLink(Rig& rig, const LinkKey& key) : rig_(rig), server_(key.server), principal_(key.principal) {}
+  [[nodiscard]] const ServerInfo& info() const override {
+    const ScriptedServer& server = rig_.servers.at(server_);
+    info_.instructions = server.instructions;
+    info_.capabilities_raw = R"({"prompts":{},"resources":{}})";
+    return info_;
+  }
   [[nodiscard]] bool alive() const override { return true; }
 
   asio::awaitable<ServerAnswer> call(PermittedCall permit, CallControl control) override {
@@ -65,21 +70,37 @@ class ScriptedLink final : public ServerLink {
     co_return std::move(*got);
   }
 
-  asio::awaitable<ServerAnswer> relay(std::string, std::string, CallControl) override { co_return ServerAnswer{}; }
+  asio::awaitable<ServerAnswer> relay(std::string method, std::string, CallControl) override {
+    const ScriptedServer& server = rig_.servers.at(server_);
+    ServerAnswer answer;
+    if (method == "prompts/list") answer.document = list("prompts", server.prompts);
+    if (method == "resources/templates/list") answer.document = list("resourceTemplates", server.templates);
+    if (!answer.document) co_return answer;
+    answer.kind = ServerAnswer::Kind::result;
+    answer.sent = true;
+    answer.result = answer.document->root();
+    co_return answer;
+  }
 
   asio::awaitable<Result<ToolListing>> list_tools(Deadline) override {
-    std::string text = "{\"tools\":[";
-    for (const auto& tool : rig_.servers.at(server_).tools) text += (text.back() == '[' ? "" : ",") + tool;
     ToolListing listing;
-    listing.pages.push_back(parse(text + "]}"));
+    const ScriptedServer& server = rig_.servers.at(server_);
+    const auto own = server.tools_for.find(principal_);
+    listing.pages.push_back(list("tools", own == server.tools_for.end() ? server.tools : own->second));
     for (const json::Value tool : listing.pages.front()->root().find("tools").elements()) listing.tools.push_back(tool);
     co_return listing;
   }
 
  private:
+  static std::shared_ptr<const json::Document> list(const std::string& name, const std::vector<std::string>& items) {
+    std::string text;
+    for (const std::string& item : items) text += (text.empty() ? "" : ",") + item;
+    return parse("{\"" + name + "\":[" + text + "]}");
+  }
+
   Rig& rig_;
-  std::string server_;
-  ServerInfo info_;
+  std::string server_, principal_;
+  mutable ServerInfo info_;
 };
 
 class ScriptedPool final : public Servers {
@@ -91,7 +112,7 @@ class ScriptedPool final : public Servers {
     if (!server.unavailable.empty())
       co_return fail(ErrorCode::unavailable, server.unavailable, ErrorSource::server, RetryClass::not_sent);
     auto& link = links_[key.server + "\n" + key.principal];
-    if (!link) link = std::make_shared<ScriptedLink>(rig_, key.server);
+    if (!link) link = std::make_shared<ScriptedLink>(rig_, key);
     co_return std::shared_ptr<ServerLink>(link);
   }
   [[nodiscard]] std::string identity(const std::string& server) const override {
@@ -129,24 +150,41 @@ class Channel final : public ClientChannel {
   Rig::PendingPtr pending_;
 };
 
-asio::awaitable<void> serve(calls::Calls& calls, Inbound inbound, Rig::PendingPtr pending,
-                            std::shared_ptr<Channel> channel) {
+asio::awaitable<void> serve(Rig& rig, Inbound inbound, Rig::PendingPtr pending, std::shared_ptr<Channel> channel) {
   inbound.channel = channel.get();
-  Answer answer = co_await calls.tools_call(std::move(inbound));
+  const std::string name = inbound.method;
+  const auto method = parse_method(name);
+  Answer answer;
+  if (method == Method::tools_call) {
+    answer = co_await rig.calls->tools_call(std::move(inbound));
+  } else if (method) {
+    Target target = co_await rig.relay->resolve(inbound);
+    answer = co_await rig.calls->other_call(std::move(inbound), *method, std::move(target));
+  } else {
+    answer = co_await rig.relay->handle(std::move(inbound));
+  }
   pending->answer = std::move(answer);
+}
+
+void accept(trust::LockServer& locked, trust::Offer offer, const std::string& definition) {
+  const auto document = parse(definition);
+  auto entry = trust::make_accepted(document->root(), {}, "user:dana", 0);
+  if (entry) trust::accept(locked.of(offer)[*trust::name_of(offer, document->root())], std::move(*entry), false);
+}
+
+trust::LockServer accept(const ScriptedServer& server) {
+  trust::LockServer locked;
+  locked.identity = *trust::parse_identity(parse(server.identity)->root());
+  for (const auto& tool : server.tools) accept(locked, trust::Offer::tool, tool);
+  for (const auto& prompt : server.prompts) accept(locked, trust::Offer::prompt, prompt);
+  for (const auto& one : server.templates) accept(locked, trust::Offer::resource_template, one);
+  if (!server.instructions.empty()) accept(locked, trust::Offer::instructions, quote(server.instructions));
+  return locked;
 }
 
 std::shared_ptr<const trust::LockFile> accept(const std::map<std::string, ScriptedServer>& servers) {
   auto lock = std::make_shared<trust::LockFile>();
-  for (const auto& [id, server] : servers) {
-    trust::LockServer& locked = lock->servers[id];
-    locked.identity = *trust::parse_identity(parse(server.identity)->root());
-    for (const auto& tool : server.tools) {
-      const auto document = parse(tool);
-      auto entry = trust::make_accepted(document->root(), {}, "user:dana", 0);
-      if (entry) trust::accept(locked.tools[document->root().find("name").string()], std::move(*entry), false);
-    }
-  }
+  for (const auto& [id, server] : servers) lock->servers.emplace(id, accept(server));
   return lock;
 }
 
@@ -218,6 +256,12 @@ Rig::Rig(RigOptions options) : servers(options.servers), options_(std::move(opti
   calls = std::make_unique<calls::Calls>(io.get_executor(), calls_options, *store, *pool, *catalogue, *catalogue, clock,
                                          system_entropy(), metrics_);
   people = std::make_unique<calls::People>(*calls);
+  relay = std::make_unique<relay::Relay>(io.get_executor(), *pool, *catalogue, *catalogue,
+                                         [](const std::string&, std::string_view, std::string_view) {});
+  catalogue->on_change([this](const std::vector<catalogue::DefinitionChange>& told) {
+    changes.insert(changes.end(), told.begin(), told.end());
+    calls->configuration_changed();
+  });
   const Status recovered = await(calls->recover());
   if (!recovered) throw std::runtime_error(recovered.error().message);
   catalogue->discover_all();
@@ -227,6 +271,7 @@ Rig::Rig(RigOptions options) : servers(options.servers), options_(std::move(opti
 Rig::~Rig() {
   if (calls) await(calls->shutdown(Deadline::after(std::chrono::seconds(0))));
   if (store && store->healthy()) judge_receipts();
+  relay.reset();
   people.reset();
   calls.reset();
   catalogue.reset();
@@ -266,6 +311,15 @@ void Rig::set_policy(const std::string& policy) {
   calls->configuration_changed();
 }
 
+void Rig::accept_now(const std::string& server) {
+  catalogue::Rules rules = catalogue->rules();
+  auto lock = std::make_shared<trust::LockFile>(*rules.lock);
+  lock->servers[server] = accept(servers.at(server));
+  rules.lock = std::move(lock);
+  catalogue->set_rules(std::move(rules));
+  calls->configuration_changed();
+}
+
 std::shared_ptr<ClientContext> Rig::client(const std::string& id, std::vector<std::string> groups) {
   auto context = std::make_shared<ClientContext>();
   context->principal = Principal{id, std::move(groups), {}, false};
@@ -281,19 +335,32 @@ std::shared_ptr<ClientContext> Rig::client(const std::string& id, std::vector<st
 
 Rig::PendingPtr Rig::send(std::shared_ptr<ClientContext> client, const std::string& tool, const std::string& arguments,
                           const std::string& meta, std::shared_ptr<const InputGiven> given) {
+  return request(std::move(client), "tools/call",
+                 fmt::format(R"({{"name":{},"arguments":{}{}}})", quote(tool), arguments,
+                             meta.empty() ? "" : ",\"_meta\":" + meta),
+                 std::move(given));
+}
+
+Rig::PendingPtr Rig::request(std::shared_ptr<ClientContext> client, const std::string& method,
+                             const std::string& params, std::shared_ptr<const InputGiven> given) {
   auto pending = std::make_shared<Pending>();
   Inbound inbound;
   inbound.client = std::move(client);
-  inbound.document = parse(fmt::format(R"({{"name":{},"arguments":{}{}}})", quote(tool), arguments,
-                                       meta.empty() ? "" : ",\"_meta\":" + meta));
+  inbound.document = parse(params);
   inbound.params = inbound.document->root();
-  inbound.method = "tools/call";
+  inbound.method = method;
   inbound.cancel = pending->cancel;
   inbound.received = clock.now();
   inbound.given = std::move(given);
-  asio::co_spawn(io, serve(*calls, std::move(inbound), pending, std::make_shared<Channel>(*this, pending)),
+  asio::co_spawn(io, serve(*this, std::move(inbound), pending, std::make_shared<Channel>(*this, pending)),
                  asio::detached);
   return pending;
+}
+
+Answer Rig::ask(std::shared_ptr<ClientContext> client, const std::string& method, const std::string& params) {
+  auto pending = request(std::move(client), method, params);
+  run_until([&] { return pending->answer.has_value(); }, "an answer");
+  return *pending->answer;
 }
 
 Answer Rig::call(std::shared_ptr<ClientContext> client, const std::string& tool, const std::string& arguments,

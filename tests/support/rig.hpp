@@ -15,6 +15,7 @@
 #include "gateway/calls/calls.hpp"
 #include "gateway/calls/people.hpp"
 #include "gateway/catalogue/catalogue.hpp"
+#include "gateway/relay/relay.hpp"
 #include "gateway/storage/sqlite_store.hpp"
 #include "tests/support/temp_dir.hpp"
 
@@ -46,7 +47,10 @@ struct Dispatched {
 
 // A server as the test says it is.
 struct ScriptedServer {
-  std::vector<std::string> tools;  // raw tool objects
+  std::vector<std::string> tools;                             // raw tool objects
+  std::map<std::string, std::vector<std::string>> tools_for;  // principals whose link reaches another replica
+  std::vector<std::string> prompts, templates;
+  std::string instructions;
   std::string identity =
       R"({"kind":"command","command":"/bin/test","digest":"sha256:)" + std::string(64, '0') + R"("})";
   std::string unavailable;                   // not empty: link() fails with it
@@ -92,6 +96,10 @@ class Rig {
   using PendingPtr = std::shared_ptr<Pending>;
   PendingPtr send(std::shared_ptr<ClientContext> client, const std::string& tool, const std::string& arguments,
                   const std::string& meta = {}, std::shared_ptr<const InputGiven> given = nullptr);
+  // Any request as a client makes it, through the relay where it is no tool call.
+  PendingPtr request(std::shared_ptr<ClientContext> client, const std::string& method, const std::string& params,
+                     std::shared_ptr<const InputGiven> given = nullptr);
+  Answer ask(std::shared_ptr<ClientContext> client, const std::string& method, const std::string& params = "{}");
   Answer call(std::shared_ptr<ClientContext> client, const std::string& tool, const std::string& arguments,
               const std::string& meta = {});
   static void deliver(const Answer& answer, bool in_full = true);
@@ -114,6 +122,7 @@ class Rig {
 
   void relist(const std::string& server);  // the server told that its tools changed; waits for the new snapshot
   void set_policy(const std::string& policy);
+  void accept_now(const std::string& server);  // everything that it offers now is in the lock, nothing else of it
   [[nodiscard]] Person person(const std::string& id) const;
   [[nodiscard]] const std::string& state() const { return folder_->path(); }
 
@@ -129,6 +138,8 @@ class Rig {
   std::unique_ptr<catalogue::Catalogue> catalogue;
   std::unique_ptr<calls::Calls> calls;
   std::unique_ptr<calls::People> people;
+  std::unique_ptr<relay::Relay> relay;
+  std::vector<catalogue::DefinitionChange> changes;  // as the catalogue told them
 
  private:
   void judge_receipts();

@@ -58,7 +58,8 @@ void compare_elements(const Pair& pair, std::vector<Pair>& out) {
 }  // namespace
 
 Result<std::string> definition_digest(json::Value definition, std::span<const std::string> ignored) {
-  if (!definition.is_object()) return fail(ErrorCode::invalid, "a definition is an object", ErrorSource::server);
+  if (!definition.is_object() && !definition.is_string())
+    return fail(ErrorCode::invalid, "a definition is an object, or a text", ErrorSource::server);
   if (const auto mark = definition.ambiguity()) {
     return fail(ErrorCode::invalid,
                 fmt::format("the definition cannot be judged: {} at `{}`", word(mark->what), visible(mark->pointer)),

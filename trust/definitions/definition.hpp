@@ -12,7 +12,8 @@
 namespace sallyport::trust {
 
 // `sha256:…` over "sallyport/definition/v1\n" + the canonical form of the whole object, minus the ignored pointers.
-// ErrorCode::invalid if it is no object or cannot be judged unambiguously (promise 10); the message names the place.
+// Of a text (a server's instructions) over its canonical form.
+// ErrorCode::invalid if it is neither or cannot be judged unambiguously (promise 10); the message names the place.
 [[nodiscard]] Result<std::string> definition_digest(json::Value definition, std::span<const std::string> ignored = {});
 
 // One difference. Texts are JSON (strings with hidden characters visible); nullopt: not there. For people, never for

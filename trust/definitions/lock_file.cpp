@@ -7,7 +7,6 @@
 #include "schemas/core/canonical.hpp"
 #include "schemas/core/encoding.hpp"
 #include "schemas/core/writer.hpp"
-#include "trust/crypto/hash.hpp"
 #include "trust/definitions/definition.hpp"
 
 namespace sallyport::trust {
@@ -18,19 +17,13 @@ constexpr std::uint64_t kVersion = 1;
 // The lists of a server entry, in the order of the file.
 struct Section {
   std::string_view name;
-  AcceptedByName LockServer::* list;
-  std::string_view key;  // the member of a definition that it stands under
+  Offer offer;
+  std::string_view key;  // the member of a definition that it stands under; empty: a list without names
 };
-constexpr Section kSections[] = {{"tools", &LockServer::tools, "name"},
-                                 {"prompts", &LockServer::prompts, "name"},
-                                 {"resources", &LockServer::resources, "uri"},
-                                 {"resourceTemplates", &LockServer::resource_templates, "uriTemplate"}};
-
-// Objects have a definition's digest; instructions are a text and have one of its canonical form under the same tag.
-Result<std::string> digest_of(json::Value value, std::span<const std::string> ignored) {
-  if (value.is_string()) return tagged_digest(kDefinitionTag, json::canonical(value));
-  return definition_digest(value, ignored);
-}
+constexpr Section kSections[] = {{"tools", Offer::tool, "name"},
+                                 {"prompts", Offer::prompt, "name"},
+                                 {"resourceTemplates", Offer::resource_template, "uriTemplate"},
+                                 {"instructions", Offer::instructions, ""}};
 
 Result<std::shared_ptr<const json::Document>> own_copy(json::Value value) {
   json::Limits limits;
@@ -100,9 +93,10 @@ class Parser {
       out.era = member.value.string();
       return {};
     }
-    if (name == "instructions") return parse_list(member.value, out.ignored, out.instructions);
     const auto* section = std::ranges::find(kSections, std::string_view(name), &Section::name);
     if (section == std::end(kSections)) return unknown(member);
+    AcceptedByName& found = out.of(section->offer);
+    if (section->key.empty()) return parse_list(member.value, out.ignored, found[{}]);
     if (!member.value.is_object()) return bad(member.value, fmt::format("`{}` is an object", name));
     for (const auto entry : member.value.members()) {
       std::vector<Accepted> list;
@@ -112,7 +106,7 @@ class Parser {
         return bad(entry.key,
                    fmt::format("a definition under `{}` has another {}", visible(entry.name()), section->key));
       }
-      if (!(out.*section->list).emplace(entry.name(), std::move(list)).second) return twice(entry);
+      if (!found.emplace(entry.name(), std::move(list)).second) return twice(entry);
     }
     return {};
   }
@@ -148,7 +142,7 @@ class Parser {
     }
     const auto definition = value.find("definition");
     if (!definition.is_object() && !definition.is_string()) return bad(value, "`definition` is missing");
-    const auto found = digest_of(definition, ignored);
+    const auto found = definition_digest(definition, ignored);
     if (!found) return bad(definition, found.error().message);
     if (*found != out.digest) {
       const auto position = definition.position();
@@ -184,9 +178,14 @@ void print_server(json::Writer& out, const LockServer& server) {
   out.text("era", server.era);
   out.list("ignored", server.ignored);
   for (const auto& section : kSections) {
-    const auto& list = server.*section.list;
+    const auto& list = server.of(section.offer);
     if (list.empty()) continue;
-    out.key(section.name).begin_object();
+    out.key(section.name);
+    if (section.key.empty()) {
+      print_list(out, list.begin()->second);
+      continue;
+    }
+    out.begin_object();
     for (const auto& [name, accepted] : list) {
       if (accepted.empty()) continue;
       out.key(name);
@@ -194,18 +193,49 @@ void print_server(json::Writer& out, const LockServer& server) {
     }
     out.end_object();
   }
-  if (!server.instructions.empty()) {
-    out.key("instructions");
-    print_list(out, server.instructions);
-  }
   out.end_object();
 }
 
 }  // namespace
 
-std::span<const Accepted> LockServer::tool(std::string_view name) const {
-  const auto found = tools.find(name);
-  return found == tools.end() ? std::span<const Accepted>() : std::span<const Accepted>(found->second);
+std::string_view to_string(Offer offer) {
+  switch (offer) {
+    case Offer::tool:
+      return "tool";
+    case Offer::prompt:
+      return "prompt";
+    case Offer::resource_template:
+      return "resource template";
+    case Offer::instructions:
+      return "instructions";
+  }
+  return {};
+}
+
+std::optional<std::string> name_of(Offer offer, json::Value definition) {
+  if (offer == Offer::instructions) return std::string();
+  const auto name = definition.find(std::ranges::find(kSections, offer, &Section::offer)->key);
+  return name.is_string() ? std::optional(name.string()) : std::nullopt;
+}
+
+AcceptedByName LockServer::* LockServer::list_of(Offer offer) {
+  switch (offer) {
+    case Offer::tool:
+      return &LockServer::tools;
+    case Offer::prompt:
+      return &LockServer::prompts;
+    case Offer::resource_template:
+      return &LockServer::resource_templates;
+    case Offer::instructions:
+      return &LockServer::instructions;
+  }
+  return &LockServer::tools;
+}
+
+std::span<const Accepted> LockServer::accepted(Offer offer, std::string_view name) const {
+  const auto& list = of(offer);
+  const auto found = list.find(name);
+  return found == list.end() ? std::span<const Accepted>() : std::span<const Accepted>(found->second);
 }
 
 const LockServer* LockFile::server(std::string_view id) const {
@@ -242,7 +272,7 @@ std::string print(const LockFile& lock) {
 
 Result<Accepted> make_accepted(json::Value definition, std::span<const std::string> ignored, std::string by,
                                UnixMillis at) {
-  auto digest = digest_of(definition, ignored);
+  auto digest = definition_digest(definition, ignored);
   if (!digest) return fail(digest.error());
   auto copy = own_copy(definition);
   if (!copy) return fail(copy.error());
@@ -261,17 +291,13 @@ void accept(std::vector<Accepted>& list, Accepted entry, bool also) {
 Result<LockServer> with_ignored(const LockServer& server, std::span<const std::string> ignored) {
   LockServer out = server;
   out.ignored.assign(ignored.begin(), ignored.end());
-  const auto renew = [&](std::vector<Accepted>& list) -> Status {
-    for (auto& entry : list) {
-      auto digest = digest_of(entry.definition(), ignored);
-      if (!digest) return fail(digest.error());
-      entry.digest = std::move(*digest);
-    }
-    return {};
-  };
-  for (const auto& section : kSections) {
-    for (auto& [name, list] : out.*section.list) {
-      if (auto done = renew(list); !done) return fail(done.error());
+  for (const Offer offer : kOffers) {
+    for (auto& [name, list] : out.of(offer)) {
+      for (auto& entry : list) {
+        auto digest = definition_digest(entry.definition(), ignored);
+        if (!digest) return fail(digest.error());
+        entry.digest = std::move(*digest);
+      }
     }
   }
   return out;
@@ -291,9 +317,10 @@ std::string_view to_string(DefinitionState state) {
   return {};
 }
 
-Judgement judge(const LockServer* server, std::string_view tool, std::string_view digest, OnDrift on_drift) {
+Judgement judge(const LockServer* server, Offer offer, std::string_view name, std::string_view digest,
+                OnDrift on_drift) {
   if (digest.empty()) return {DefinitionState::quarantined, nullptr};
-  const auto accepted = server == nullptr ? std::span<const Accepted>() : server->tool(tool);
+  const auto accepted = server == nullptr ? std::span<const Accepted>() : server->accepted(offer, name);
   if (accepted.empty()) return {DefinitionState::unpinned, nullptr};
   const auto equal = std::ranges::find(accepted, digest, &Accepted::digest);
   if (equal != accepted.end()) return {DefinitionState::pinned, &*equal};

@@ -2,6 +2,7 @@
 // full, so that `check --offline`, `explain` and policy tests need nothing else. Values; copies share the definitions.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,6 +18,13 @@
 #include "trust/servers/trust_file.hpp"
 
 namespace sallyport::trust {
+
+// What of a server can reach a model, and so is accepted.
+enum class Offer : std::uint8_t { tool, prompt, resource_template, instructions };
+inline constexpr std::array kOffers{Offer::tool, Offer::prompt, Offer::resource_template, Offer::instructions};
+[[nodiscard]] std::string_view to_string(Offer offer);  // `tool`, `prompt`, `resource template`, `instructions`
+// The name that a definition is accepted under: of instructions the empty one. nullopt: it has none.
+[[nodiscard]] std::optional<std::string> name_of(Offer offer, json::Value definition);
 
 // One accepted object (a tool, a prompt, a resource template) or text (instructions, as a JSON string).
 struct Accepted {
@@ -35,11 +43,16 @@ struct LockServer {
   std::vector<std::string> ignored;  // pointers that the digests leave out; from the trust file's `ignore`
   AcceptedByName tools;
   AcceptedByName prompts;
-  AcceptedByName resources;           // by URI
   AcceptedByName resource_templates;  // by URI template
-  std::vector<Accepted> instructions;
+  AcceptedByName instructions;        // under the empty name
 
-  [[nodiscard]] std::span<const Accepted> tool(std::string_view name) const;
+  [[nodiscard]] AcceptedByName& of(Offer offer) { return this->*list_of(offer); }
+  [[nodiscard]] const AcceptedByName& of(Offer offer) const { return this->*list_of(offer); }
+  [[nodiscard]] std::span<const Accepted> accepted(Offer offer, std::string_view name) const;  // oldest first
+  [[nodiscard]] std::span<const Accepted> tool(std::string_view name) const { return accepted(Offer::tool, name); }
+
+ private:
+  [[nodiscard]] static AcceptedByName LockServer::* list_of(Offer offer);
 };
 
 struct LockFile {
@@ -78,7 +91,7 @@ struct Judgement {
 };
 // `server` null: not accepted at all. `digest` empty: the definition cannot be judged. Depends on nothing that a client
 // or a server did before; an exact revert restores `pinned`.
-[[nodiscard]] Judgement judge(const LockServer* server, std::string_view tool, std::string_view digest,
+[[nodiscard]] Judgement judge(const LockServer* server, Offer offer, std::string_view name, std::string_view digest,
                               OnDrift on_drift);
 
 }  // namespace sallyport::trust

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
+#include <unordered_set>
 
 #include "schemas/core/encoding.hpp"
 
@@ -151,13 +151,21 @@ std::vector<TextFinding> scan_definition(json::Value tool) {
                        ? fmt::format("the name is {} bytes long", text.size())
                        : fmt::format("the name `{}` has characters outside [A-Za-z0-9_./-]", visible(text))});
   }
-  each_string(tool, [&](json::Value value, bool is_name) {
+  for (auto& finding : scan_texts(tool)) {
+    if (out.size() < kMaxFindings) out.push_back(std::move(finding));
+  }
+  return out;
+}
+
+std::vector<TextFinding> scan_texts(json::Value root) {
+  std::vector<TextFinding> out;
+  each_string(root, [&](json::Value value, bool is_name) {
     if (out.size() >= kMaxFindings) return;
     const auto plain = value.plain_string();
     const auto text = plain ? std::string(*plain) : value.string();
     if (!deceives(text)) return;
     out.push_back(
-        {TextFinding::Kind::hidden_character, inside(tool, value),
+        {TextFinding::Kind::hidden_character, inside(root, value),
          fmt::format("{} holds hidden characters: {}", is_name ? "a member's name" : "a text", excerpt(text))});
   });
   return out;
@@ -188,30 +196,36 @@ std::vector<NameFinding> scan_names(std::span<const std::string> tools) {
   return out;
 }
 
-MentionScan::MentionScan(std::string_view server, std::span<const ToolRef> known) {
+std::vector<ToolWord> tool_words(json::Value definition) {
+  std::vector<ToolWord> out;
+  std::unordered_set<std::string> seen;
+  each_string(definition, [&](json::Value value, bool is_name) {
+    if (is_name) return;
+    const auto text = value.string();
+    each_word(text, [&](std::string_view word) {
+      if (!distinctive(word) || !seen.emplace(word).second) return;
+      out.push_back({std::string(word), inside(definition, value)});
+    });
+  });
+  return out;
+}
+
+MentionScan::MentionScan(std::span<const ToolRef> known) {
   for (const auto& ref : known) {
-    if (ref.server != server && distinctive(ref.tool)) foreign_.emplace(ref.tool, ref.server);
-  }
-  for (const auto& ref : known) {
-    if (ref.server == server) foreign_.erase(ref.tool);
+    if (distinctive(ref.tool)) servers_[ref.tool].push_back(ref.server);
   }
 }
 
-std::vector<TextFinding> MentionScan::scan(json::Value tool) const {
+std::vector<TextFinding> MentionScan::find(std::string_view server, std::span<const ToolWord> words) const {
   std::vector<TextFinding> out;
-  if (foreign_.empty()) return out;
-  std::set<std::string, std::less<>> seen;
-  each_string(tool, [&](json::Value value, bool is_name) {
-    if (is_name || out.size() >= kMaxFindings) return;
-    const auto text = value.string();
-    each_word(text, [&](std::string_view word) {
-      const auto found = foreign_.find(word);
-      if (found == foreign_.end() || out.size() >= kMaxFindings || !seen.emplace(word).second) return;
-      out.push_back(
-          {TextFinding::Kind::foreign_mention, inside(tool, value),
-           fmt::format("a text names `{}`, a tool of the server `{}`", visible(word), visible(found->second))});
-    });
-  });
+  for (const auto& [word, pointer] : words) {
+    const auto found = servers_.find(word);
+    if (found == servers_.end() || out.size() >= kMaxFindings) continue;
+    if (std::ranges::find(found->second, server) != found->second.end()) continue;  // it may speak of its own
+    out.push_back(
+        {TextFinding::Kind::foreign_mention, pointer,
+         fmt::format("a text names `{}`, a tool of the server `{}`", visible(word), visible(found->second.front()))});
+  }
   return out;
 }
 

@@ -23,12 +23,15 @@ struct TextFinding {
   Kind kind;
   std::string pointer;  // into the definition
   std::string message;  // with what was found made visible
+  friend bool operator==(const TextFinding&, const TextFinding&) = default;
 };
 
 [[nodiscard]] std::string_view to_string(TextFinding::Kind kind);
 
-// Of one definition by itself. Bounded: at most 32 findings.
+// Of one tool's definition by itself. Bounded: at most 32 findings.
 [[nodiscard]] std::vector<TextFinding> scan_definition(json::Value tool);
+// Of anything else that reaches a model: every text of it, and the names of members. Bounded alike.
+[[nodiscard]] std::vector<TextFinding> scan_texts(json::Value value);
 // Of any text that reaches a model (server instructions, a prompt's description).
 [[nodiscard]] std::vector<TextFinding> scan_text(std::string_view text, std::string pointer);
 // Names of one server that could be taken for each other: for each such name one finding.
@@ -37,15 +40,21 @@ struct NameFinding {
   TextFinding finding;
 };
 [[nodiscard]] std::vector<NameFinding> scan_names(std::span<const std::string> tools);
-// Whole-word mentions of other servers' tools (names of 6 characters and more with `_`, `-`, `.` or inner capitals).
-// One for all tools of a server; what it was made of must outlive it.
+// A word of a definition that could be the name of a tool (6 characters and more with `_`, `-`, `.` or inner capitals),
+// and where it stands first.
+struct ToolWord {
+  std::string word, pointer;
+};
+[[nodiscard]] std::vector<ToolWord> tool_words(json::Value definition);
+// Which of such words name a tool of another server. Apart from reading the words, which is the work, because servers
+// come and go while a definition stays. What it was made of must outlive it. Bounded: at most 32 findings.
 class MentionScan {
  public:
-  MentionScan(std::string_view server, std::span<const ToolRef> known);
-  [[nodiscard]] std::vector<TextFinding> scan(json::Value tool) const;
+  explicit MentionScan(std::span<const ToolRef> known);
+  [[nodiscard]] std::vector<TextFinding> find(std::string_view server, std::span<const ToolWord> words) const;
 
  private:
-  std::unordered_map<std::string_view, std::string_view> foreign_;  // tool -> server; without names of its own
+  std::unordered_map<std::string_view, std::vector<std::string_view>> servers_;  // by tool
 };
 
 }  // namespace sallyport::trust

@@ -3,13 +3,14 @@
 import { api, isIn, listen, Refused, setToken } from "./api.js";
 import { actBar } from "./act.js";
 import { renderAsk } from "./ask_page.js";
+import { definitions } from "./definitions.js";
 import { get, make, marked, when } from "./dom.js";
 import { groupsOf, renderGroup } from "./group.js";
 import * as records from "./records.js";
 import { showRules } from "./rules.js";
 import { says } from "./words.js";
 
-const kPages = [["asks", "Waiting"], ["history", "History"], ["operations", "Operations"], ["receipts", "Receipts"], ["grants", "Grants"], ["servers", "Servers"]];
+const kPages = [["asks", "Waiting"], ["history", "History"], ["operations", "Operations"], ["receipts", "Receipts"], ["grants", "Grants"], ["servers", "Servers"], ["definitions", "Definitions"]];
 
 let me = null;
 let asks = [];        // pending, the oldest first
@@ -228,7 +229,8 @@ async function show() {
     const parts = page === "history" ? await records.history(parameters, go)
       : page === "operations" ? await (id ? records.operation(id, me, act) : records.operations(parameters, go))
         : page === "receipts" ? await (id ? records.receipt(id) : records.receipts(parameters, go))
-          : page === "grants" ? await records.grants(parameters, go, me, act) : await records.servers(me, act);
+          : page === "grants" ? await records.grants(parameters, go, me, act)
+            : page === "definitions" ? await definitions(parameters, me, act) : await records.servers(me, act);
     if (mine !== turn) return;
     shown = { key: "", bar: null };
     const before = get("view").dataset.at;

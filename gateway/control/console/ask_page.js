@@ -1,14 +1,12 @@
 // One ask, whole: everything that the approver must see stands here, in the order in which it matters.
 import { cell, codeBlock, folded, make, marked, rows, table, when } from "./dom.js";
+import { differences } from "./definitions.js";
 import { declared, effective, says, terms, vote } from "./words.js";
 
 const kShownApart = new Set(["salt", "approval", "arguments", "asks", "changed", "claimed", "created", "definition", "difference", "effect",
   "expires", "grants", "heading", "idempotencyKey", "identity", "last", "operation", "principal", "rules", "says", "scope", "server", "tool", "unknowns", "forwarded"]);
 
 const section = (title, ...content) => make("section", {}, make("h2", {}, title), content);
-
-const differences = (title, list) => table(title, ["Where", "Before", "Now"], list.map((one) =>
-  make("tr", {}, cell(one.pointer || "the whole"), cell(one.before ?? "not there", "was"), cell(one.after ?? "not there", "now"))));
 
 function chips(ask, view) {
   const holds = (view.effect && view.effect.effective) || {};

@@ -103,11 +103,20 @@ export async function servers(me, act) {
         const own = tools.tools.filter((tool) => tool.server === server.id);
         return make("section", { className: "card" }, make("h2", {}, marked(server.id), " ", make("span", { className: "chip" + (server.state === "down" || server.state === "set aside" ? " bad" : "") }, server.state)),
           server.reason ? make("p", { className: "note" }, folded(server.reason)) : "",
+          notAccepted(server.id, own, tools.others.filter((one) => one.server === server.id)),
           own.length ? table("Tools of " + server.id, ["Tool", "State", "Effective", "Assigned", "Declared"], own.map((tool) => make("tr", {}, cell(tool.tool),
             cell([make("span", { className: "chip" + (tool.state === "accepted" ? "" : " warn") }, tool.state), tool.reason ? make("div", { className: "hint" }, folded(tool.reason, 160)) : ""]),
             cell(effective(tool.effect)), cell(tool.effect.assigned || "nothing"), cell(declared(tool.effect))))) : make("p", { className: "hint" }, "No tools are known."));
       }),
       make("p", { className: "hint" }, "Gateway ", status.version, " · log ", status.log, " · ", String(status.callsInFlight), " calls in flight · store ", status.storeHealthy ? "healthy" : "broken"))];
+}
+
+// Where something of a server is not as it was accepted: what, and the way to it.
+function notAccepted(server, own, others) {
+  const open = [...own, ...others].filter((one) => one.state !== "accepted");
+  if (!open.length) return "";
+  return make("p", { className: "hint" }, make("a", { href: "#/definitions?" + new URLSearchParams({ server }) }, open.length + " not accepted as they are now"),
+    others.filter((one) => one.state === "changed" || one.state === "quarantined").map((one) => [" · ", one.kind, " ", marked(one.name || ""), ": ", one.state]));
 }
 
 function stopForm(status, act) {

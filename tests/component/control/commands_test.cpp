@@ -209,7 +209,7 @@ TEST_F(Commands, LoginMakesACodeWithItsLinkAndPicture) {
 TEST_F(Commands, TrustAcceptShowsTheReviewAndNamesIt) {
   rig.desk.answer(
       "trust_review",
-      R"({"digest":"sha256:aa","open":1,"servers":[{"id":"s","tools":[{"name":"t","state":"new","settled":false,"digest":"sha256:bb"}]}]})");
+      R"({"digest":"sha256:aa","open":1,"servers":[{"id":"s","definitions":[{"kind":"tool","name":"t","state":"new","settled":false,"digest":"sha256:bb"}]}]})");
   rig.desk.answer("trust_accept", R"({"accepted":["s/t"]})");
   EXPECT_EQ(run({"trust", "accept", "s"}), 2) << "nobody to ask";
   EXPECT_EQ(run({"trust", "accept", "s", "--shown", "sha256:zz"}), 1);
@@ -230,18 +230,18 @@ TEST_F(Commands, TrustAcceptKeepsWhatIsAcceptedWhereAlsoIsSaid) {
 
 TEST_F(Commands, TrustDiffReportsInMarkdownThatTextsCannotBreak) {
   rig.desk.answer("trust_review",
-                  R"({"digest":"sha256:aa","open":2,"servers":[{"id":"s","identity":"/bin/s","tools":[
-      {"name":"t","state":"changed","settled":false,"digest":"sha256:bb","findings":["odd"],
+                  R"({"digest":"sha256:aa","open":2,"servers":[{"id":"s","identity":"/bin/s","definitions":[
+      {"kind":"tool","name":"t","state":"changed","settled":false,"digest":"sha256:bb","findings":["odd"],
        "changes":[{"pointer":"/description","before":"\"a\"","after":"\"a `b` ``c``\""},{"pointer":"/x","after":"1"}]},
-      {"name":"new","state":"new","settled":false,"digest":"sha256:cc"},
+      {"kind":"prompt","name":"new","state":"new","settled":false,"digest":"sha256:cc"},
       {"name":"old","state":"accepted","settled":true,"digest":"sha256:dd"}]}]})");
   EXPECT_EQ(run({"trust", "diff", "--report"}), 1);
   EXPECT_EQ(
       terminal.printed,
-      "# Tools of `s`\n\nServer: `/bin/s`\n\n"
+      "# Definitions of `s`\n\nServer: `/bin/s`\n\n"
       "## `t`: changed\n\n- Found: odd\n- `/description`\n  - accepted: `\"a\"`\n  - now: ``` \"a `b` ``c``\" ```\n"
       "- `/x`\n  - accepted: absent\n  - now: `1`\n\n"
-      "## `new`: new\n\n- Never accepted; digest `sha256:cc`\n");
+      "## prompt `new`: new\n\n- Never accepted; digest `sha256:cc`\n");
 }
 
 TEST_F(Commands, LiftFindsTheStopByWhatItStops) {

@@ -157,12 +157,12 @@ TEST(RenderExplanation, MatchedFirstThenWhyNot) {
 
 TEST(RenderTrustReview, ShowsWhatIsNewAndWhatChanged) {
   constexpr std::string_view kReview =
-      R"({"digest":"sha256:aa","open":1,"servers":[{"id":"orders","identity":"npx orders@1","identityChanged":"another package","tools":[
-          {"name":"refund","state":"changed","settled":false,"digest":"sha256:bb","definition":["{","}"],"changes":[{"pointer":"/description","before":"a","after":"b"}],"findings":["hidden characters"]},
-          {"name":"get","state":"accepted","settled":true,"digest":"sha256:cc"}]}]})";
+      R"({"digest":"sha256:aa","open":1,"servers":[{"id":"orders","identity":"npx orders@1","identityChanged":"another package","definitions":[
+          {"kind":"tool","name":"refund","state":"changed","settled":false,"digest":"sha256:bb","definition":["{","}"],"changes":[{"pointer":"/description","before":"a","after":"b"}],"findings":["hidden characters"]},
+          {"kind":"prompt","name":"get","state":"accepted","settled":true,"digest":"sha256:cc"}]}]})";
   const std::string review = render_trust_review(kReview);
   EXPECT_EQ(review,
-            "server orders  1 of 2 tools accepted as they are\n"
+            "server orders  1 of 2 accepted as they are\n"
             "  identity npx orders@1\n"
             "  IDENTITY HAS CHANGED: another package\n"
             "  refund  changed\n"
@@ -177,7 +177,7 @@ TEST(RenderTrustReview, ShowsWhatIsNewAndWhatChanged) {
             "      }\n"
             "1 not accepted as they are now.\n"
             "review sha256:aa\n");
-  EXPECT_TRUE(render_trust_review(kReview, true).contains("  get  accepted\n"));
+  EXPECT_TRUE(render_trust_review(kReview, true).contains("  prompt get  accepted\n"));
   EXPECT_EQ(render_accepted(R"({"accepted":["s/t"],"leftOut":["s/u: why"]})"), "accepted s/t\nleft out s/u: why\n");
 }
 

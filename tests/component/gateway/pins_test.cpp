@@ -128,6 +128,45 @@ TEST(Pins, SeveralAcceptedDefinitionsHoldAtOnce) {
   EXPECT_EQ(rig.catalogue->current()->find("", "s__look")->state, ToolState::quarantined);
 }
 
+// What waited for an answer about a tool that is another now is void, whether or not somebody had said yes already.
+TEST(Pins, AnOpenApprovalIsVoidOnceTheToolIsAnotherAndNeverServesIt) {
+  for (const bool approved : {false, true}) {
+    RigOptions options = reads();
+    options.policy =
+        R"({"default":"deny","approval":{"by":["owners"],"quorum":2},"rules":[{"id":"asks","ask":{"server":"s"}}]})";
+    options.people.push_back({"user:lee", static_cast<unsigned>(Role::approver), {"owners"}});
+    Rig rig(options);
+    auto pending = rig.send(rig.client(), "s__look", "{}");
+    const std::string approval = rig.pending_approval();
+    if (approved) ASSERT_TRUE(rig.approve(approval, "user:lee"));
+    rig.servers["s"].tools = {changed("Looks", "Looks and tells")};
+    rig.relist("s");
+    rig.run_until(
+        [&] {
+          const auto page = rig.await(rig.people->approval(rig.person("user:dana"), approval));
+          return page && page->find(R"("state":"invalidated")") != std::string::npos;
+        },
+        "the end of the approval");
+    EXPECT_FALSE(rig.approve(approval));
+    EXPECT_TRUE(rig.all_calls.empty());
+    pending->cancel->cancel(CancelReason::client);
+    rig.run_until([&] { return pending->answer.has_value(); }, "the end");
+  }
+}
+
+// One replica speaks of another release; each is verified on the link that reaches it.
+TEST(Pins, OneReplicaThatSaysSomethingElseIsNotCalledAndTheOtherIsAgain) {
+  Rig rig(reads("quarantine"));
+  rig.servers["s"].tools_for["agent:two"] = {changed("Looks", "Looks, release 2")};
+  EXPECT_EQ(view(rig.call(rig.client("agent:one"), "s__look", "{}")).verdict, "allow");
+  EXPECT_EQ(view(rig.call(rig.client("agent:two"), "s__look", "{}")).code, "TOOL_QUARANTINED");
+  ASSERT_EQ(rig.all_calls.size(), 1U);
+  rig.relist("s");  // the next look at the first one
+  EXPECT_EQ(view(rig.call(rig.client("agent:one"), "s__look", "{}")).verdict, "allow");
+  EXPECT_EQ(view(rig.call(rig.client("agent:two"), "s__look", "{}")).code, "TOOL_QUARANTINED");
+  EXPECT_EQ(rig.all_calls.size(), 2U);
+}
+
 // The config calls it otherwise now; what was accepted belongs to what was found.
 TEST(Pins, StayWithAServerThatTheConfigCallsOtherwise) {
   RigOptions options = reads();

@@ -16,7 +16,7 @@ std::shared_ptr<const Tool> tool(ToolState state, const std::string& digest, std
 }
 
 std::optional<trust::ReceiptBody> receipt(std::shared_ptr<const Tool> before, std::shared_ptr<const Tool> after) {
-  return definition_receipt({}, {{"s", "look"}, std::move(before), std::move(after)});
+  return definition_receipt({}, {trust::Offer::tool, {"s", "look"}, std::move(before), std::move(after)});
 }
 
 TEST(DefinitionReceipt, IsNotMadeOfAToolThatIsSeenForTheFirstTimeAndAsExpected) {
@@ -47,6 +47,14 @@ TEST(DefinitionReceipt, CarriesWhatWasFoundAndNotWithoutBound) {
   ASSERT_EQ(made->event->details.size(), 8U);
   EXPECT_EQ(made->event->details.front(), (std::pair<std::string, std::string>("finding 1", "odd")));
   EXPECT_EQ(made->event->details.back().first, "finding 8");
+}
+
+TEST(DefinitionReceipt, SaysWhatItIsAboutWhereThatIsNoTool) {
+  const auto made =
+      definition_receipt({}, {trust::Offer::prompt, {"s", "look"}, nullptr, tool(ToolState::quarantined, "a", {"odd"})});
+  ASSERT_TRUE(made);
+  ASSERT_EQ(made->event->details.size(), 2U);
+  EXPECT_EQ(made->event->details.front(), (std::pair<std::string, std::string>("of", "prompt")));
 }
 
 }  // namespace

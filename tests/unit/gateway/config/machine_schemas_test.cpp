@@ -111,8 +111,8 @@ TEST(LockSchema, TakesAndDescribesEveryMemberThatTheLockHolds) {
   server.era = "2025-11-25";
   server.ignored = {"/_meta"};
   const auto accepted = trust::make_accepted(tool.root(), server.ignored, "owner", 1000).value();
-  server.tools["t"] = server.prompts["t"] = server.resources["t"] = server.resource_templates["t"] = {accepted};
-  server.instructions = {accepted};
+  server.tools["t"] = server.prompts["t"] = server.resource_templates["t"] = {accepted};
+  server.instructions[""] = {accepted};
   lock.servers["web"].identity = {.kind = trust::Identity::Kind::http,
                                   .url = "https://a.example/",
                                   .certificate = "a.example",

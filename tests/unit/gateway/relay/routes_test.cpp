@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "gateway/ports/naming.hpp"
+
 namespace sallyport::gateway::relay {
 namespace {
 

@@ -34,7 +34,7 @@ LockFile example() {
   server.tools["a"] = {accepted(R"({"name":"a"})")};
   server.prompts["p"] = {accepted(R"({"name":"p"})")};
   server.resource_templates["file:///{x}"] = {accepted(R"({"uriTemplate":"file:///{x}"})")};
-  server.instructions = {accepted(R"("Be kind.")")};
+  server.instructions[""] = {accepted(R"("Be kind.")")};
   auto& other = lock.servers["files"];
   other.identity.command = "/bin/files";
   other.identity.digest = digest_text("x");
@@ -57,7 +57,7 @@ TEST(LockFile, IsPrettyStableAndComesBack) {
   EXPECT_EQ(server->tool("t")[0].by, "user:dana");
   EXPECT_EQ(server->tool("t")[0].at, 1'796'000'000'118);
   EXPECT_TRUE(server->tool("t")[1].definition().find("description").equals("second"));
-  EXPECT_TRUE(server->instructions.at(0).definition().equals("Be kind."));
+  EXPECT_TRUE(server->accepted(Offer::instructions, "").front().definition().equals("Be kind."));
   EXPECT_TRUE(server->tool("none").empty());
 }
 
@@ -126,21 +126,21 @@ TEST(Judge, KnowsUnpinnedPinnedDriftedAndQuarantined) {
   const auto one = server.tools["t"][0].digest;
   const auto two = server.tools["t"][1].digest;
   const auto other = digest_text("other");
-  EXPECT_EQ(judge(nullptr, "t", one, OnDrift::ask).state, DefinitionState::unpinned);
-  EXPECT_EQ(judge(&server, "new", one, OnDrift::quarantine).state, DefinitionState::unpinned);
+  EXPECT_EQ(judge(nullptr, Offer::tool, "t", one, OnDrift::ask).state, DefinitionState::unpinned);
+  EXPECT_EQ(judge(&server, Offer::tool, "new", one, OnDrift::quarantine).state, DefinitionState::unpinned);
   for (const auto on_drift : {OnDrift::ask, OnDrift::quarantine, OnDrift::follow}) {
-    EXPECT_EQ(judge(&server, "t", one, on_drift).state, DefinitionState::pinned);
-    EXPECT_EQ(judge(&server, "t", one, on_drift).accepted, &server.tools["t"][0]);
-    EXPECT_EQ(judge(&server, "t", two, on_drift).accepted, &server.tools["t"][1]);
-    EXPECT_EQ(judge(&server, "t", "", on_drift).state, DefinitionState::quarantined);
+    EXPECT_EQ(judge(&server, Offer::tool, "t", one, on_drift).state, DefinitionState::pinned);
+    EXPECT_EQ(judge(&server, Offer::tool, "t", one, on_drift).accepted, &server.tools["t"][0]);
+    EXPECT_EQ(judge(&server, Offer::tool, "t", two, on_drift).accepted, &server.tools["t"][1]);
+    EXPECT_EQ(judge(&server, Offer::tool, "t", "", on_drift).state, DefinitionState::quarantined);
   }
-  const auto asked = judge(&server, "t", other, OnDrift::ask);
+  const auto asked = judge(&server, Offer::tool, "t", other, OnDrift::ask);
   EXPECT_EQ(asked.state, DefinitionState::drifted);
   EXPECT_EQ(asked.accepted, &server.tools["t"][1]);
-  const auto quarantined = judge(&server, "t", other, OnDrift::quarantine);
+  const auto quarantined = judge(&server, Offer::tool, "t", other, OnDrift::quarantine);
   EXPECT_EQ(quarantined.state, DefinitionState::quarantined);
   EXPECT_EQ(quarantined.accepted, nullptr);
-  const auto followed = judge(&server, "t", other, OnDrift::follow);
+  const auto followed = judge(&server, Offer::tool, "t", other, OnDrift::follow);
   EXPECT_EQ(followed.state, DefinitionState::drifted);
   EXPECT_EQ(followed.accepted, nullptr);
 }
@@ -161,7 +161,7 @@ TEST(Judge, IsNotMovedByAnythingButAcceptance) {
     const auto list = server.tool("t");
     const bool known =
         std::ranges::any_of(list, [&](const Accepted& entry) { return entry.digest == made[current].digest; });
-    const auto judged = judge(&server, "t", made[current].digest, static_cast<OnDrift>(random() % 3));
+    const auto judged = judge(&server, Offer::tool, "t", made[current].digest, static_cast<OnDrift>(random() % 3));
     EXPECT_EQ(judged.state == DefinitionState::pinned, known);
     if (judged.state == DefinitionState::pinned) EXPECT_EQ(judged.accepted->digest, made[current].digest);
   }

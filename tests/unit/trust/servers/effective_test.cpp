@@ -155,6 +155,43 @@ TEST(Effective, FollowsTheContractWhateverTheHints) {
   });
 }
 
+// For every combination: what loosens stands there on somebody's word alone, and only labels that the operator wrote
+// do.
+TEST(Effective, LoosensOnlyOnTheWordOfTheContractOrOfAnHonouredHint) {
+  each_setting([](const Contract* entry, const TrustHints& trust, bool pinned, bool identity) {
+    const EffectTerms said = entry != nullptr ? entry->terms : EffectTerms{};
+    for (const auto read : kAnswers) {
+      for (const auto destructive : kAnswers) {
+        for (const auto idempotent : kAnswers) {
+          const auto view = effective(entry, {read, destructive, idempotent, {}}, trust, pinned, identity);
+          const Effect& now = view.effective;
+          const bool heard = pinned && identity && !(read == true && destructive == true);
+          const bool rated_by_hint = heard && trust.read_only && read == true;
+          EXPECT_EQ(now.labels, said.labels.value_or(std::vector<std::string>{}));
+          if (now.category != EffectCategory::unrated) {
+            EXPECT_TRUE(identity && (said.category ? now.category == *said.category
+                                                   : rated_by_hint && now.category == EffectCategory::read));
+          }
+          const bool reads = now.category == EffectCategory::read;
+          const bool calm = reads || (heard && trust.destructive && destructive == false);
+          if (!now.destructive) {
+            EXPECT_TRUE(said.destructive ? !*said.destructive : calm);
+          }
+          const bool repeatable =
+              now.is_read() ||
+              (heard && ((trust.retry_idempotent && idempotent == true) || (trust.retry_read_only && read == true)));
+          if (now.repeat == Repeat::safe) {
+            EXPECT_TRUE(said.repeat ? *said.repeat == Repeat::safe : repeatable);
+          }
+          EXPECT_EQ(view.source, !identity || now.category == EffectCategory::unrated ? EffectSource::none
+                                 : said.category                                      ? EffectSource::contract
+                                                                                      : EffectSource::hints);
+        }
+      }
+    }
+  });
+}
+
 TEST(ApplyCase, StartsAfreshFromTheEffectThatItNames) {
   const auto file = contract(EffectCategory::file, true, Repeat::never);
   auto view = effective(&file, {{}, true, {}, {}}, {}, true, true);

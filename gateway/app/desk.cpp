@@ -152,7 +152,7 @@ DeskAnswer AppDesk::checkpoint(Person person) {
 
 DeskAnswer AppDesk::tools(Person person) {
   if (person.roles == 0) co_return fail(ErrorCode::forbidden, "this needs a role");
-  co_await catalogue_.ready(Deadline::after(kServersStart));
+  co_await catalogue_.settled(Deadline::after(kServersStart));
   co_return tools_json(*catalogue_.current());
 }
 
@@ -203,7 +203,7 @@ DeskAnswer AppDesk::call(Person person, std::string server, std::string tool, st
 
 DeskAnswer AppDesk::trust_review(Person person, std::string server, std::string tool) {
   if (auto allowed = calls::may_read(person); !allowed) co_return fail(allowed.error());
-  co_await catalogue_.ready(Deadline::after(kServersStart));
+  co_await catalogue_.settled(Deadline::after(kServersStart));
   co_return review(*catalogue_.current(), servers_, server, tool).json;
 }
 

@@ -94,7 +94,7 @@ void run(asio::io_context& io, Servers& pool, const Settings& settings, catalogu
   catalogue::Catalogue catalogue(io.get_executor(), pool, std::move(ids), std::move(rules));
   const auto work = [&]() -> asio::awaitable<void> {
     catalogue.discover_all();
-    co_await catalogue.ready(Deadline::after(kWait));
+    co_await catalogue.settled(Deadline::after(kWait));
     co_await visit(catalogue, pool);
     co_await pool.shutdown(Deadline::after(std::chrono::seconds(6)));
   };

@@ -69,6 +69,10 @@ void find_target(Call& call) {
   tool->method = request.method;
   tool->ref = {found->first, request.target.name};
   tool->exposed = request.name;
+  if (!found->second.foreign.empty()) {
+    tool->state = ToolState::quarantined;
+    tool->quarantine_reason = found->second.foreign;
+  }
   // What matters is the server, unless what was accepted of it is another now. A completion shows nothing of it.
   const bool completes = request.method == Method::completion_complete && tool->state == ToolState::drifted;
   if (tool->state == ToolState::unpinned || completes)

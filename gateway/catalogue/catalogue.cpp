@@ -77,6 +77,7 @@ void Catalogue::discover(const std::string& server, std::span<const trust::Offer
   it->second.wanted.insert(what.begin(), what.end());
   if (it->second.running) return;
   it->second.running = true;
+  it->second.settled = false;
   tasks_.spawn("discover " + server, discover_one(server));
 }
 
@@ -97,15 +98,21 @@ asio::awaitable<void> Catalogue::discover_one(std::string server) {
     rebuild();
   } while (!listing.wanted.empty());
   listing.running = false;
+  listing.settled = true;
   changed_.notify();
 }
 
+// Tools and instructions come first: a server that is slow with the rest is used meanwhile.
 asio::awaitable<void> Catalogue::list_wanted(std::string server, std::shared_ptr<ServerLink> link, Deadline deadline) {
   Listing& listing = listings_.at(server);
   listing.offers = offers_of(link->info());
   while (!listing.wanted.empty()) {
     const trust::Offer what = *listing.wanted.begin();
     listing.wanted.erase(listing.wanted.begin());
+    if (what > trust::Offer::instructions && !listing.tried) {
+      listing.tried = true;
+      rebuild();
+    }
     auto listed = co_await list(link, what, deadline);
     if (what == trust::Offer::tool) listing.problem = listed ? std::string() : listed.error().message;
     if (listed) {
@@ -118,13 +125,11 @@ asio::awaitable<void> Catalogue::list_wanted(std::string server, std::shared_ptr
   }
 }
 
-asio::awaitable<bool> Catalogue::ready(Deadline deadline) {
-  const auto all_tried = [this] {
-    return std::ranges::all_of(listings_, [](const auto& entry) { return entry.second.tried; });
-  };
-  while (!all_tried()) {
+asio::awaitable<bool> Catalogue::all_are(bool Listing::* so, Deadline deadline) {
+  const auto all = [&] { return std::ranges::all_of(listings_, [&](const auto& entry) { return entry.second.*so; }); };
+  while (!all()) {
     const bool notified = co_await changed_.wait(deadline);
-    if (!notified) co_return all_tried();
+    if (!notified) co_return all();
   }
   co_return true;
 }
@@ -155,9 +160,8 @@ asio::awaitable<Result<bool>> Catalogue::verify(std::shared_ptr<ServerLink> link
     rebuild();
     co_return false;
   }
-  const bool a_prompt = tool->method == Method::prompts_get;
-  const bool has_definition = tool->method == Method::tools_call || a_prompt || tool->current != nullptr;
-  if (!has_definition || tool->method == Method::completion_complete) co_return true;
+  const bool reads_plainly = tool->method == Method::resources_read && !tool->current;  // no template speaks of it
+  if (reads_plainly || tool->method == Method::completion_complete) co_return true;
   const trust::Offer what = tool->offer;
   // A link that never listed a prompt of that name is asked for it by that name: its refusal is the client's.
   const auto same = [&](const Digests& digests) {
@@ -174,9 +178,7 @@ asio::awaitable<Result<bool>> Catalogue::verify(std::shared_ptr<ServerLink> link
   }
   auto listed = co_await list(link, what, deadline);
   if (!listed) {
-    co_return fail_in(fmt::format("its {} could not be listed before the call",
-                                  what == trust::Offer::tool ? "tools" : fmt::format("{}s", to_string(what))),
-                      listed.error());
+    co_return fail_in(fmt::format("its {}s could not be listed before the call", to_string(what)), listed.error());
   }
   const auto& digests = definitions_on(link, server).digests[what] = digests_of(**listed, what, ignored(server));
   const bool is_same = same(digests);
@@ -195,9 +197,9 @@ std::shared_ptr<const Tool> Catalogue::judged(const std::string& server, trust::
   }
   ServerView own;
   own.id = server;
-  const std::string foreign = set_identity(own);
+  set_identity(own);
   const Names names;
-  return build_offer(context(own, foreign, names), offer, item, mentions_.find(server, trust::tool_words(item)));
+  return build_offer(context(own, names), offer, item, mentions_.find(server, trust::tool_words(item)));
 }
 
 std::vector<std::string> Catalogue::ignored(const std::string& server) const {
@@ -205,21 +207,24 @@ std::vector<std::string> Catalogue::ignored(const std::string& server) const {
   return trusted ? trusted->ignore : std::vector<std::string>();
 }
 
-std::string Catalogue::set_identity(ServerView& view) const {
+void Catalogue::set_identity(ServerView& view) const {
   const auto found = identities_.find(view.id);
-  if (found == identities_.end() || found->second.empty()) return {};
+  if (found == identities_.end() || found->second.empty()) return;
   const auto identity = identity_from(found->second);
-  if (!identity) return "the identity of its server is unreadable";
+  if (!identity) {
+    view.foreign = "the identity of its server is unreadable";
+    return;
+  }
   view.identity_digest = trust::digest(*identity);
   const trust::LockServer* locked = lock_ ? lock_->server(view.id) : nullptr;
-  if (locked == nullptr) return {};
+  if (locked == nullptr) return;
   const auto difference = trust::mismatch(*identity, locked->identity);
   view.identity_ok = !difference;
-  return difference ? fmt::format("its server is not the one that was accepted: {}", *difference) : std::string();
+  if (difference) view.foreign = fmt::format("its server is not the one that was accepted: {}", *difference);
 }
 
-BuildContext Catalogue::context(const ServerView& view, const std::string& foreign, const Names& names) {
-  return {view.id, view.identity_ok, foreign, rules_.trust, lock_, schemas_, names};
+BuildContext Catalogue::context(const ServerView& view, const Names& names) {
+  return {view.id, view.identity_ok, view.foreign, rules_.trust, lock_, schemas_, names};
 }
 
 // What the view of a server is made of now; where that is as before, so is the view.
@@ -239,18 +244,18 @@ void Catalogue::set_view(const std::string& id, Listing& listing) {
   view.id = id;
   view.problem = listing.problem;
   view.offers = listing.offers;
-  const std::string foreign = set_identity(view);
-  if (!foreign.empty()) view.problem = foreign;
+  set_identity(view);
+  if (!view.foreign.empty()) view.problem = view.foreign;
   // A server that is only down keeps what it was last seen with.
   view.listed = listing.lists.contains(trust::Offer::tool);
-  for (const auto& [what, listed] : listing.lists) set_items(view, what, listing, foreign);
+  for (const auto& [what, listed] : listing.lists) set_items(view, what, listing);
   listing.view = std::move(view);
 }
 
-void Catalogue::set_items(ServerView& view, trust::Offer what, const Listing& listing, const std::string& foreign) {
+void Catalogue::set_items(ServerView& view, trust::Offer what, const Listing& listing) {
   const Listed& listed = *listing.lists.at(what);
   const Names names = what == trust::Offer::tool ? name_findings(listed) : Names();
-  const BuildContext made = context(view, foreign, names);
+  const BuildContext made = context(view, names);
   for (std::size_t i = 0; i < listed.items.size(); ++i) {
     auto tool = build_offer(made, what, listed.items[i], listing.made->mentions.at(what)[i]);
     if (!tool) {
@@ -350,7 +355,8 @@ void Catalogue::tell(const Snapshot& before, const Snapshot& after) {
         changes.push_back({offer, tool->ref, was, tool});
         if (tool->state != ToolState::drifted && tool->state != ToolState::quarantined) continue;
         log::warning("definition.state", {{"server", id},
-                                          {to_string(offer), name},
+                                          {"kind", to_string(offer)},
+                                          {"name", name},
                                           {"state", to_string(tool->state)},
                                           {"reason", tool->quarantine_reason}});
       }

@@ -51,8 +51,10 @@ class Catalogue final : public Snapshots, public Definitions {
   // Asks every server for all that it offers, in the background; again for one whose lists changed.
   void discover_all();
   void discover(const std::string& server, std::span<const trust::Offer> what = trust::kOffers);
-  // True: every server has answered or failed once.
-  asio::awaitable<bool> ready(Deadline deadline);
+  // True: every server has listed its tools or failed once.
+  asio::awaitable<bool> ready(Deadline deadline) { return all_are(&Listing::tried, deadline); }
+  // True: the same, and nothing that was asked of any is open. For who reviews all that there is.
+  asio::awaitable<bool> settled(Deadline deadline) { return all_are(&Listing::settled, deadline); }
 
   [[nodiscard]] std::shared_ptr<const Snapshot> current() const override { return snapshot_; }
   asio::awaitable<Result<bool>> verify(std::shared_ptr<ServerLink> link, std::shared_ptr<const Tool> tool,
@@ -77,6 +79,7 @@ class Catalogue final : public Snapshots, public Definitions {
     std::string problem;  // of the last discovery; empty: it went well
     bool tried = false;
     bool running = false;
+    bool settled = false;           // tried, and not running
     std::set<trust::Offer> wanted;  // to be listed, or listed again
     std::optional<Made> made;       // none: the rules are others now
     ServerView view;                // of `made`
@@ -87,15 +90,16 @@ class Catalogue final : public Snapshots, public Definitions {
     std::map<trust::Offer, Digests> digests;
   };
 
+  asio::awaitable<bool> all_are(bool Listing::* so, Deadline deadline);
   asio::awaitable<void> discover_one(std::string server);
   asio::awaitable<void> list_wanted(std::string server, std::shared_ptr<ServerLink> link, Deadline deadline);
   void rebuild();
   void set_list(const std::string& server, trust::Offer what, std::shared_ptr<const Listed> listed);
   void set_made(const std::string& id, Listing& listing);
   void set_view(const std::string& id, Listing& listing);
-  void set_items(ServerView& view, trust::Offer what, const Listing& listing, const std::string& foreign);
-  [[nodiscard]] std::string set_identity(ServerView& view) const;  // why it is not the server that was accepted
-  [[nodiscard]] BuildContext context(const ServerView& view, const std::string& foreign, const Names& names);
+  void set_items(ServerView& view, trust::Offer what, const Listing& listing);
+  void set_identity(ServerView& view) const;
+  [[nodiscard]] BuildContext context(const ServerView& view, const Names& names);
   LinkDefinitions& definitions_on(const std::shared_ptr<ServerLink>& link, const std::string& server);
   [[nodiscard]] std::vector<std::string> ignored(const std::string& server) const;
   [[nodiscard]] std::shared_ptr<const trust::LockFile> lock_by_identity() const;

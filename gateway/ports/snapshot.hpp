@@ -85,6 +85,7 @@ struct ServerView {
   bool identity_ok = false;     // found identity matches the lock
   std::string identity_digest;  // sha256:…, empty: not known
   std::string problem;          // set aside: why; empty: usable
+  std::string foreign;          // not empty: it is not the server that was accepted, and nothing of it is used
   bool listed = false;          // tools are known (from the server or, before the first start, from the lock)
   ToolsByName tools;            // by the server's own name
   ToolsByName prompts;

@@ -60,7 +60,8 @@ std::optional<Lists::Shown> Lists::shown(const ClientContext& client, const std:
   (kind == Kind::prompts ? facts.tool : facts.uri) = name;
   facts.effect = Effect{EffectCategory::read, false, Repeat::safe, {}};
   const auto view = snapshot->servers.find(server);
-  facts.pinned = view != snapshot->servers.end() && view->second.identity_ok;
+  if (view == snapshot->servers.end() || !view->second.foreign.empty()) return std::nullopt;
+  facts.pinned = view->second.identity_ok;
   if (policy::hidden(*snapshot->policy, facts)) return std::nullopt;
   if (kind == Kind::resources) return Shown{item, nullptr};  // they are what a server holds, not what it says of itself
   auto judged =

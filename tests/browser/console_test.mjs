@@ -1,8 +1,9 @@
 // The console as people use it: a call waits, appears, is answered by keyboard, and the agent is told.
 import assert from "node:assert/strict";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, afterEach, beforeEach, test } from "node:test";
-import { closeBrowser, code, Gateway, kPeople, openConsole, until, words } from "./support.mjs";
+import { closeBrowser, code, Gateway, kPeople, kTools, openConsole, until, words } from "./support.mjs";
 
 let gateway;
 const pages = [];
@@ -112,6 +113,32 @@ test("what an auditor sees cannot be answered", async () => {
   const [ask] = await gateway.waiting();
   await gateway.api("dana", "POST", "/api/v1/approvals/" + ask.id + "/deny", { reason: "no" });
   assert.equal(code(await answer), "APPROVAL_DENIED");
+});
+
+test("an operator sees what changed of a definition and accepts exactly that; nobody else can", async () => {
+  gateway.setTools(kTools.map((tool) => (tool.name === "refund" ? { ...tool, description: "Refunds an order\u202e twice." } : tool)));
+  await gateway.stop();
+  await gateway.start();
+  const kim = await open("kim", { at: "#/definitions" });
+  await kim.getByText("1 not accepted as they are now.").waitFor();
+  assert.equal(await kim.locator("#accept").count(), 0, "an approver accepts no definitions");
+  const page = await open("dana");
+  await page.getByRole("link", { name: "Servers" }).click();
+  await page.getByRole("link", { name: "1 not accepted as they are now" }).click();
+  await page.getByRole("heading", { name: "tool refund" }).waitFor();
+  assert.match(await page.locator("#view").innerText(), /2 of 3 accepted as they are/);
+  const table = await page.getByRole("region", { name: "Changes of refund" }).innerText();
+  assert.match(table, /Refunds an order\./);
+  assert.match(table, /Refunds an order\\u\{202E\} twice\./);
+  assert.match(await page.locator("#view").innerText(), /look: a text holds hidden characters/);
+  await page.getByRole("link", { name: "tool refund" }).click();
+  await page.getByRole("heading", { name: "Definitions: refund of shop" }).waitFor();
+  await page.locator("#accept").click();
+  await page.getByRole("button", { name: "Yes, exactly these" }).click();
+  await page.getByText("Everything is accepted as it is.").waitFor();
+  const lock = JSON.parse(readFileSync(join(gateway.folder, "trust.lock.json"), "utf8"));
+  assert.equal(lock.servers.shop.tools.refund[0].by, "user:dana");
+  assert.equal((await gateway.api("kim", "POST", "/api/v1/trust/accept", { digest: "sha256:" + "0".repeat(64) })).status, 403);
 });
 
 test("a page whose gateway goes away says so, and comes back by itself with what waits", async () => {

@@ -69,7 +69,7 @@ for (const colorScheme of ["light", "dark"]) {
         await judge(page, name("group"));
         for (const one of await gateway.waiting(7)) await gateway.api("dana", "POST", "/api/v1/approvals/" + one.id + "/deny", { reason: "That order is closed." });
         await Promise.all(waiting);
-        for (const [hash, heading] of [["history", "History"], ["operations", "Operations"], ["receipts", "Receipts"], ["grants", "Grants"], ["servers", "Servers and tools"]]) {
+        for (const [hash, heading] of [["history", "History"], ["operations", "Operations"], ["receipts", "Receipts"], ["grants", "Grants"], ["servers", "Servers and tools"], ["definitions", "Definitions"]]) {
           await page.evaluate((to) => { location.hash = "#/" + to; }, hash);
           await page.getByRole("heading", { name: heading, exact: true }).waitFor();
           await judge(page, name(hash));

@@ -326,7 +326,8 @@ class Http:
         if answer.status != 200:
             raise AssertionError("%d: %r" % (answer.status, answer.body))
         self.session = answer.headers["Mcp-Session-Id"]
-        self.version = answer.message(self.last)["result"]["protocolVersion"]
+        result = answer.message(self.last)["result"]
+        self.version, self.instructions = result["protocolVersion"], result.get("instructions", "")
         noted = self.post({"jsonrpc": "2.0", "method": "notifications/initialized"})
         if noted.status != 202:
             raise AssertionError("%d: %r" % (noted.status, noted.body))

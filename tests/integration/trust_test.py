@@ -2,9 +2,29 @@
 """What real servers declare, what is believed of it, and what holds: trust_test.py sallyport=PATH [CASE…]"""
 import json
 
+import sys
+
 from gateway import MODULES, SOURCE, Case, code_of, main
 
 CONTRACTS = SOURCE / "examples/contracts"
+LISTING = SOURCE / "tests/fixtures/servers/listing_server.py"
+# In the manner of GitHub's server: annotations with titles, wide schemas, pictures in texts.
+GITHUB = [
+    {"name": "get_me", "description": "Details of the authenticated user ✅️", "annotations": {"title": "Get my profile", "readOnlyHint": True},
+     "inputSchema": {"type": "object", "properties": {}}},
+    {"name": "list_issues", "description": "List issues. For pagination, use the 'endCursor' from the previous response's 'pageInfo'.",
+     "annotations": {"title": "List issues", "readOnlyHint": True},
+     "inputSchema": {"type": "object", "required": ["owner", "repo"], "properties": {
+         "owner": {"type": "string"}, "repo": {"type": "string"}, "perPage": {"type": "number", "minimum": 1, "maximum": 100},
+         "state": {"type": "string", "enum": ["OPEN", "CLOSED"]}, "labels": {"type": "array", "items": {"type": "string"}}}}},
+    {"name": "issue_write", "description": "Create or update an issue.", "annotations": {"title": "Create or update issue", "readOnlyHint": False},
+     "inputSchema": {"type": "object", "required": ["method", "owner", "repo"], "properties": {
+         "method": {"type": "string", "enum": ["create", "update"]}, "owner": {"type": "string"}, "repo": {"type": "string"},
+         "title": {"type": "string"}}}},
+    {"name": "merge_pull_request", "description": "Merge a pull request.", "annotations": {"title": "Merge pull request", "readOnlyHint": False},
+     "inputSchema": {"type": "object", "required": ["owner", "repo", "pullNumber"], "properties": {
+         "owner": {"type": "string"}, "repo": {"type": "string"}, "pullNumber": {"type": "number"}}}, "_meta": {"com.github/toolset": "pull_requests"}},
+]
 
 
 def node(package, *args):
@@ -27,6 +47,15 @@ class Trust(Case):
         done = gateway.run("tools", "--json", "--token-file", gateway.state / "owner.token", *words)
         self.assertEqual(done.returncode, 0, done.stderr)
         return {(one["server"], one["tool"]): one for one in json.loads(done.stdout)["tools"]}
+
+    def scripted(self, name="script", counter=False, **script):
+        """A server that lists what is in a file, which the test may write again."""
+        file = self.folder / (name + ".json")
+        file.write_text(json.dumps({"lists": [[]], "results": {}, **script}, ensure_ascii=False))
+        return {"command": sys.executable, "args": ["-B", str(LISTING), str(file), *([str(file) + ".turns"] if counter else [])]}
+
+    def as_owner(self, gateway, *words):
+        return gateway.run(*words, "--token-file", gateway.state / "owner.token")
 
     def test_definitions_of_real_servers_hold_across_restarts(self):
         gateway = self.gateway(servers=self.real())
@@ -103,6 +132,85 @@ class Trust(Case):
         unrated = sorted(tool for (server, tool), one in tools.items()
                          if server != "everything" and one["effect"]["effective"]["category"] == "unrated")
         self.assertEqual(unrated, [], "every tool of these servers has a contract")
+
+    def test_prompts_templates_and_instructions_change_only_with_an_acceptance(self):
+        before = {"instructions": "Be kind.", "prompts": [{"name": "greet", "description": "Greets"}],
+                  "templates": [{"uriTemplate": "note://{id}", "name": "Note", "description": "A note"}]}
+        after = {"instructions": "Be unkind.", "prompts": [{"name": "greet", "description": "Greets and tells"}],
+                 "templates": [{"uriTemplate": "note://{id}", "name": "Note", "description": "Read it first"}]}
+        policy = {"default": "deny", "rules": [{"id": "all", "allow": {"server": "s", "method": ["prompts/get", "resources/read"]}}]}
+
+        def told(gateway):
+            client = gateway.client("/servers/s/mcp").connect()
+            return [client.ask("prompts/list")["result"]["prompts"], client.ask("resources/templates/list")["result"]["resourceTemplates"]]
+
+        gateway = self.gateway(servers={"s": self.scripted(**before)}, policy=policy)
+        gateway.start()
+        self.assertEqual(told(gateway), [before["prompts"], before["templates"]])
+        gateway.stop()
+        self.scripted(**after)
+        gateway.start()
+        self.assertEqual(told(gateway), [before["prompts"], before["templates"]])
+        client = gateway.client()
+        self.assertIn("The server `s` says:\nBe kind.", client.connect().instructions)
+        self.assertEqual(client.ask("prompts/get", {"name": "s__greet"})["error"]["data"]["code"], "POLICY_DENIED")
+        diff = self.as_owner(gateway, "trust", "diff")
+        self.assertEqual(diff.returncode, 1, diff.stderr)
+        for part in ("prompt greet  changed", "resource template note://{id}  changed", "instructions  changed",
+                     '- "Be kind."', '+ "Be unkind."', '+ "Greets and tells"', "3 not accepted as they are now."):
+            self.assertIn(part, diff.stdout)
+        accepted = self.as_owner(gateway, "trust", "accept", "s", "greet", "--yes")
+        self.assertEqual(accepted.stdout, "accepted prompt greet of s\n", accepted.stderr)
+        self.assertEqual(told(gateway), [after["prompts"], before["templates"]])
+        accepted = self.as_owner(gateway, "trust", "accept", "--yes")
+        self.assertIn("accepted instructions of s\n", accepted.stdout)
+        self.assertEqual(told(gateway), [after["prompts"], after["templates"]])
+        self.assertIn("Be unkind.", gateway.client().connect().instructions)
+        self.assertIn("result", client.ask("prompts/get", {"name": "s__greet"}))
+        self.assertIn("result", client.ask("resources/read", {"uri": "note://1"}))
+        gateway.stop()
+        events = [(one["predicate"]["event"]["action"], one["predicate"]["event"].get("details", {}).get("of"))
+                  for one in gateway.receipts() if one["predicate"]["kind"] == "definition"]
+        for kind in ("prompt", "resource template", "instructions"):
+            self.assertIn(("drifted", kind), events)
+        self.assertEqual(gateway.verify().returncode, 0)
+
+    def test_one_of_two_replicas_that_says_something_else_is_used_once_it_is_accepted_too(self):
+        tool = {"name": "look", "description": "Looks", "inputSchema": {"type": "object"}}
+        other = {**tool, "description": "Looks, release 2"}
+        # One process each for the acceptance, for the gateway's own look, and for the client.
+        server = self.scripted(counter=True, lists=[[tool], [tool], [other]], results={"look": {"content": []}})
+        gateway = self.gateway(servers={"s": server}, trust={"servers": {"s": {"onDrift": "quarantine", "tools": {"look": "read"}}}})
+        gateway.start()
+        client = gateway.client().connect()
+        self.assertIn("s__look", [one["name"] for one in client.tools()])
+        self.assertEqual(code_of(client.call("s__look")), "TOOL_QUARANTINED")
+        done = self.as_owner(gateway, "trust", "accept", "s", "look", "--yes", "--also")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("isError", client.call("s__look"))
+        lock = json.loads((self.folder / "trust.lock.json").read_text())
+        self.assertEqual([one["definition"]["description"] for one in lock["servers"]["s"]["tools"]["look"]], ["Looks", "Looks, release 2"])
+
+    def test_a_server_that_the_config_calls_otherwise_now_keeps_what_was_accepted(self):
+        server = self.scripted(lists=[[GITHUB[0]]], results={"get_me": {"content": []}})
+        gateway = self.gateway(servers={"old": server})
+        settings = json.loads(gateway.config.read_text())
+        settings["mcpServers"] = {"new": server}
+        settings["policy"] = {"default": "deny", "rules": [{"id": "all", "allow": {"server": "new"}}]}
+        gateway.write(settings)
+        gateway.start()
+        self.assertEqual(self.tools(gateway)["new", "get_me"]["state"], "accepted")
+        self.assertNotIn("isError", gateway.client().connect().call("new__get_me"))
+
+    def test_definitions_in_the_manner_of_github_hold_and_fit_its_contracts(self):
+        gateway = self.gateway(servers={"github": self.scripted(lists=[GITHUB])}, trust=self.contracts("github"))
+        for _ in range(2):
+            gateway.start()
+            tools = self.tools(gateway)
+            self.assertEqual({one["state"] for one in tools.values()}, {"accepted"})
+            self.assertEqual({tool: one["effect"]["effective"]["category"] for (_, tool), one in tools.items()},
+                             {"get_me": "read", "list_issues": "read", "issue_write": "external", "merge_pull_request": "external"})
+            gateway.stop()
 
 
 if __name__ == "__main__":

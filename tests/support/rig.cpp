@@ -265,7 +265,7 @@ Rig::Rig(RigOptions options) : servers(options.servers), options_(std::move(opti
   const Status recovered = await(calls->recover());
   if (!recovered) throw std::runtime_error(recovered.error().message);
   catalogue->discover_all();
-  await(catalogue->ready(Deadline::after(std::chrono::seconds(20))));
+  await(catalogue->settled(Deadline::after(std::chrono::seconds(20))));
 }
 
 Rig::~Rig() {

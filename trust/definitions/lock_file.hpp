@@ -20,8 +20,8 @@
 namespace sallyport::trust {
 
 // What of a server can reach a model, and so is accepted.
-enum class Offer : std::uint8_t { tool, prompt, resource_template, instructions };
-inline constexpr std::array kOffers{Offer::tool, Offer::prompt, Offer::resource_template, Offer::instructions};
+enum class Offer : std::uint8_t { tool, instructions, prompt, resource_template };
+inline constexpr std::array kOffers{Offer::tool, Offer::instructions, Offer::prompt, Offer::resource_template};
 [[nodiscard]] std::string_view to_string(Offer offer);  // `tool`, `prompt`, `resource template`, `instructions`
 // The name that a definition is accepted under: of instructions the empty one. nullopt: it has none.
 [[nodiscard]] std::optional<std::string> name_of(Offer offer, json::Value definition);

@@ -160,7 +160,12 @@ TEST_F(Offers, OfAServerThatIsAnotherNowAreNotUsed) {
   rig.relist("s");
   EXPECT_EQ(list(rig, "prompts/list").find("greet"), std::string::npos);
   EXPECT_EQ(code_of(rig.ask(rig.client(), "prompts/get", R"({"name":"s__greet"})")), "TOOL_QUARANTINED");
+  EXPECT_EQ(code_of(rig.ask(rig.client(), "resources/read", kRead)), "TOOL_QUARANTINED");
+  auto own = rig.client();
+  own->mount.server = "s";
+  EXPECT_EQ(code_of(rig.ask(own, "resources/read", R"({"uri":"other://no-template"})")), "TOOL_QUARANTINED");
   EXPECT_EQ(known(rig, trust::Offer::instructions, "")->state, ToolState::quarantined);
+  EXPECT_TRUE(rig.all_calls.empty());
 }
 
 TEST_F(Offers, ThatNoListHasAreTheServersToRefuse) {

@@ -333,8 +333,11 @@ class Running final : private ServerEvents, private Readiness {
   void definitions_changed(const std::vector<catalogue::DefinitionChange>& changes) {
     std::set<std::pair<std::string_view, std::string>> lists;
     for (const auto& change : changes) {
+      // Lists of prompts and templates are the servers' own, who tell of what is new: here only what is judged
+      // otherwise.
+      const bool news = change.offer == trust::Offer::tool || (change.before && change.after);
       const std::string_view list = list_of(change.offer);
-      if (!list.empty()) lists.emplace(list, change.tool.server);
+      if (news && !list.empty()) lists.emplace(list, change.tool.server);
     }
     for (const auto& [list, server] : lists) {
       if (sessions_) sessions_->changed(fmt::format("notifications/{}/list_changed", list), server);

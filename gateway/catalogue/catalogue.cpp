@@ -72,7 +72,7 @@ void Catalogue::discover(const std::string& server, std::span<const trust::Offer
   if (it == listings_.end()) return;
   for (auto& [link, known] : links_) {
     if (known.server != server) continue;
-    for (const trust::Offer offer : what) known.digests.erase(offer);
+    for (const trust::Offer offer : what) known.lists.erase(offer);
   }
   it->second.wanted.insert(what.begin(), what.end());
   if (it->second.running) return;
@@ -116,7 +116,7 @@ asio::awaitable<void> Catalogue::list_wanted(std::string server, std::shared_ptr
     auto listed = co_await list(link, what, deadline);
     if (what == trust::Offer::tool) listing.problem = listed ? std::string() : listed.error().message;
     if (listed) {
-      definitions_on(link, server).digests[what] = digests_of(**listed, what, ignored(server));
+      remember(link, server, what, **listed);
       listing.lists[what] = std::move(*listed);
     } else if (what != trust::Offer::tool) {  // the server is not less usable for it; what it listed before stays
       log::warning("server.list_failed",
@@ -152,6 +152,13 @@ Catalogue::LinkDefinitions& Catalogue::definitions_on(const std::shared_ptr<Serv
   return links_[link.get()] = LinkDefinitions{link, server, {}};
 }
 
+const Digests& Catalogue::remember(const std::shared_ptr<ServerLink>& link, const std::string& server,
+                                   trust::Offer what, const Listed& listed) {
+  KnownDigests& known = definitions_on(link, server).lists[what];
+  known = {digests_of(listed, what, ignored(server)), listed.fresh_until};
+  return known.digests;
+}
+
 asio::awaitable<Result<bool>> Catalogue::verify(std::shared_ptr<ServerLink> link, std::shared_ptr<const Tool> tool,
                                                 Deadline deadline) {
   // Trust belongs to what the server was found to be, and it may be another since it was started anew.
@@ -170,9 +177,9 @@ asio::awaitable<Result<bool>> Catalogue::verify(std::shared_ptr<ServerLink> link
     if (digest == digests.end()) return tool->current == nullptr;
     return tool->current != nullptr && digest->second == tool->current_digest;
   };
-  const auto& known = definitions_on(link, server).digests;
-  if (const auto digests = known.find(what); digests != known.end()) {
-    const bool is_same = same(digests->second);
+  const auto& lists = definitions_on(link, server).lists;
+  if (const auto known = lists.find(what); known != lists.end() && !known->second.fresh_until.passed()) {
+    const bool is_same = same(known->second.digests);
     if (!is_same) discover(server, std::array{what});
     co_return is_same;
   }
@@ -180,8 +187,7 @@ asio::awaitable<Result<bool>> Catalogue::verify(std::shared_ptr<ServerLink> link
   if (!listed) {
     co_return fail_in(fmt::format("its {}s could not be listed before the call", to_string(what)), listed.error());
   }
-  const auto& digests = definitions_on(link, server).digests[what] = digests_of(**listed, what, ignored(server));
-  const bool is_same = same(digests);
+  const bool is_same = same(remember(link, server, what, **listed));
   if (!is_same) set_list(server, what, std::move(*listed));
   co_return is_same;
 }

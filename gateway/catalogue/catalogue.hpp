@@ -84,10 +84,14 @@ class Catalogue final : public Snapshots, public Definitions {
     std::optional<Made> made;       // none: the rules are others now
     ServerView view;                // of `made`
   };
+  struct KnownDigests {
+    Digests digests;
+    Deadline fresh_until;  // of the list that they are of
+  };
   struct LinkDefinitions {
     std::weak_ptr<ServerLink> link;
     std::string server;
-    std::map<trust::Offer, Digests> digests;
+    std::map<trust::Offer, KnownDigests> lists;
   };
 
   asio::awaitable<bool> all_are(bool Listing::* so, Deadline deadline);
@@ -101,6 +105,8 @@ class Catalogue final : public Snapshots, public Definitions {
   void set_identity(ServerView& view) const;
   [[nodiscard]] BuildContext context(const ServerView& view, const Names& names);
   LinkDefinitions& definitions_on(const std::shared_ptr<ServerLink>& link, const std::string& server);
+  const Digests& remember(const std::shared_ptr<ServerLink>& link, const std::string& server, trust::Offer what,
+                          const Listed& listed);
   [[nodiscard]] std::vector<std::string> ignored(const std::string& server) const;
   [[nodiscard]] std::shared_ptr<const trust::LockFile> lock_by_identity() const;
   void build_exposed(Snapshot& snapshot) const;

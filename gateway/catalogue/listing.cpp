@@ -90,7 +90,7 @@ asio::awaitable<Result<std::shared_ptr<const Listed>>> list(std::shared_ptr<Serv
   if (what == trust::Offer::tool) {
     auto tools = co_await link->list_tools(deadline);
     if (!tools) co_return fail(tools.error());
-    co_return finished({std::move(tools->pages), std::move(tools->tools), {}});
+    co_return finished({std::move(tools->pages), std::move(tools->tools), {}, tools->fresh_until});
   }
   if (what == trust::Offer::instructions) {
     auto listed = instructions_of(link->info());

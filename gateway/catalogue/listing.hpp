@@ -18,6 +18,7 @@ struct Listed {
   std::vector<std::shared_ptr<const json::Document>> pages;  // own the items
   std::vector<json::Value> items;                            // in the server's order
   std::vector<std::vector<trust::ToolWord>> words;           // of each item
+  Deadline fresh_until = Deadline::never();                  // when it has to be asked for again before it is used
 };
 
 [[nodiscard]] Offers offers_of(const ServerInfo& info);

@@ -132,7 +132,7 @@ void add_rules(Adder& add) {
   add.arguments(fingerprint);
   fingerprint->add_option("--principal", out.principal, "The client that would call")->type_name("ID");
 
-  CLI::App* trust = add.group("trust", "Look at definitions of tools, and accept them");
+  CLI::App* trust = add.group("trust", "Look at what servers say of their tools and prompts, and accept it");
   CLI::App* accept = add.verb(*trust, "accept", Command::trust_accept, "Show what is new or changed, and accept it",
                               "  sallyport trust accept\n  sallyport trust accept orders refund\n");
   add.tool_operands(accept, false);

@@ -50,8 +50,8 @@ TEST(DefinitionReceipt, CarriesWhatWasFoundAndNotWithoutBound) {
 }
 
 TEST(DefinitionReceipt, SaysWhatItIsAboutWhereThatIsNoTool) {
-  const auto made =
-      definition_receipt({}, {trust::Offer::prompt, {"s", "look"}, nullptr, tool(ToolState::quarantined, "a", {"odd"})});
+  const auto made = definition_receipt(
+      {}, {trust::Offer::prompt, {"s", "look"}, nullptr, tool(ToolState::quarantined, "a", {"odd"})});
   ASSERT_TRUE(made);
   ASSERT_EQ(made->event->details.size(), 2U);
   EXPECT_EQ(made->event->details.front(), (std::pair<std::string, std::string>("of", "prompt")));

@@ -34,7 +34,9 @@ const calls = {
     return call(tools[0].name);
   },
   'http-custom-headers': async () => {
-    for (const { name, arguments: given } of context.toolCalls) await call(name, given);
+    // The gateway judges arguments by the schema, which knows no null here: absent is the same to the suite.
+    const present = (given) => Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
+    for (const { name, arguments: given } of context.toolCalls) await call(name, present(given));
   },
   'http-invalid-tool-headers': async () => {
     for (const { name, inputSchema } of tools) {

@@ -15,13 +15,14 @@ std::string_view advice(ReasonCode code) {
     case ReasonCode::policy_denied:
       return "Do not repeat this call; choose another way or tell the user that it is not permitted.";
     case ReasonCode::approval_pending:
-      return "Do not repeat the call and do not work around it: call `sallyport_wait` with this approval's id, once, "
-             "and it will wait for the "
-             "answer and then run the approved call.";
+      return "Do not repeat the call and do not work around it: call `sallyport_wait` with this approval's id, and it "
+             "will "
+             "wait for the answer and then run the approved call. If that ends like this again, tell the user whose "
+             "approval is awaited before you call it once more.";
     case ReasonCode::approval_denied:
       return "A person refused it. Do not repeat this call or work around it; tell the user.";
     case ReasonCode::approval_expired:
-      return "Nobody answered in time. Ask the user before calling again.";
+      return "That is no denial. Ask the user before calling again.";
     case ReasonCode::approval_invalidated:
       return "What was approved is no longer what would run. Call again to ask anew.";
     case ReasonCode::no_approver:

@@ -17,12 +17,22 @@ namespace {
 
 constexpr auto kNoteEvery = std::chrono::seconds(5);
 
+// `one of payments, user:kim and 2 of owners`.
 std::string asks_whom(const std::vector<ApprovalTerms>& asks) {
-  std::string out;
+  std::vector<std::string> each;
   for (const auto& terms : asks) {
-    for (const auto& who : terms.by) out += (out.empty() ? "" : ", ") + who;
+    std::string who;
+    for (const auto& by : terms.by) who += (who.empty() ? "" : ", ") + by;
+    if (terms.by.empty()) who = terms.quorum > 1 ? "the approvers" : "an approver";
+    if (terms.by.size() > 1 && terms.quorum == 1) who = "one of " + who;
+    if (terms.quorum > 1) who = fmt::format("{} of {}", terms.quorum, who);
+    if (std::ranges::find(each, who) == each.end()) each.push_back(std::move(who));
   }
-  return out.empty() ? "an approver" : out;
+  return fmt::format("{}", fmt::join(each, " and "));
+}
+
+std::string said(const std::string& reason) {
+  return reason.empty() ? std::string() : fmt::format(" and said: \"{}\"", visible(reason));
 }
 
 }  // namespace
@@ -93,7 +103,8 @@ asio::awaitable<Calls::Ask> Calls::ask(FlightPtr flight) {
   } else if (auto approval = co_await load_approval(call.approval);
              approval && approval->state == trust::ApprovalState::approved &&
              !trust::is_due(*approval, time_for(call.approval))) {
-    if (approval->binding == trust::digest(binding_of(call))) co_return Ask::approved;
+    const bool stands = withdrawn_voter(*approval).empty();
+    if (stands && approval->binding == trust::digest(binding_of(call))) co_return Ask::approved;
   }
   // Also of a read: an identical call joins the ask instead of making another.
   if (call.judged.key.empty()) by_fingerprint_.insert_or_assign(call.row.fingerprint, Known{call.row.id, clock_.now()});
@@ -119,21 +130,101 @@ asio::awaitable<Calls::Ask> Calls::ask(FlightPtr flight) {
 bool Calls::refuse_ended(Call& call, const trust::Approval& approval, UnixMillis now) {
   using enum trust::ApprovalState;
   if (trust::is_due(approval, now) || approval.state == expired) {
-    refuse(call.judged, ReasonCode::approval_expired, fmt::format("Nobody answered approval {} in time.", approval.id));
+    const bool enough = std::ranges::all_of(trust::missing_votes(approval), [](unsigned count) { return count == 0; });
+    refuse(call.judged, ReasonCode::approval_expired,
+           enough ? fmt::format("Approval {} was given, but the call was not picked up before it expired.", approval.id)
+           : approval.votes.empty() ? fmt::format("Nobody answered approval {} in time.", approval.id)
+                                    : fmt::format("Approval {} did not get all its answers in time.", approval.id));
     return true;
   }
   if (approval.state == pending || approval.state == approved) return false;
   if (approval.state == denied) {
-    const std::string why = approval.reason.empty() ? "" : fmt::format(" and said: {}", visible(approval.reason));
     refuse(call.judged, ReasonCode::approval_denied,
-           approval.ended_by == trust::kSessionUser ? "The client's own user refused this call."
-                                                    : fmt::format("{} refused this call{}.", approval.ended_by, why));
+           approval.ended_by == trust::kSessionUser
+               ? "The client's own user refused this call."
+               : fmt::format("{} refused this call{}.", approval.ended_by, said(approval.reason)));
+    return true;
+  }
+  if (approval.state == revoked) {  // a person's no, like a denial
+    refuse(call.judged, ReasonCode::approval_denied,
+           fmt::format("{} took the approval of this call back{}.", approval.ended_by, said(approval.reason)));
+    return true;
+  }
+  if (approval.reason.starts_with(kStopped)) {
+    refuse(call.judged, ReasonCode::stopped,
+           fmt::format("This was stopped: {}.", visible(approval.reason.substr(kStopped.size()))));
     return true;
   }
   const std::string why = approval.reason.empty() ? "" : fmt::format(" ({})", visible(approval.reason));
   refuse(call.judged, ReasonCode::approval_invalidated,
          fmt::format("Approval {} is {}{}.", approval.id, trust::to_string(approval.state), why));
   return true;
+}
+
+// Who approved it and may no longer answer it; empty: every vote still stands.
+std::string Calls::withdrawn_voter(const trust::Approval& approval) const {
+  for (const trust::Vote& vote : approval.votes) {
+    if (!vote.approve || vote.by == trust::kSessionUser) continue;
+    const auto person = std::ranges::find(options_.people, vote.by, &Person::id);
+    const bool stands =
+        person != options_.people.end() && std::ranges::all_of(vote.asks, [&](std::size_t ask) {
+          return trust::may_answer(*person, approval.asks[ask], approval.requester, approval.requester_owner);
+        });
+    if (!stands) return vote.by;
+  }
+  return {};
+}
+
+// Why an ask that nobody has ended must end now, and what its call does then; nullopt: it goes on. What is already
+// approved cannot be cancelled any more: it is void.
+std::optional<Calls::Ending> Calls::ending_of(const Flight& flight, const trust::Approval& approval, UnixMillis now) {
+  const Call& call = flight.call;
+  const auto end = [&](std::string by, std::string why) -> trust::ApprovalEvent {
+    if (approval.state == trust::ApprovalState::approved) return trust::event::Invalidated{std::move(why)};
+    return trust::event::Cancelled{std::move(by), std::move(why)};
+  };
+  const auto invalid = [](const std::string& why, std::string sentence, ReasonCode code) {
+    return Ending{trust::event::Invalidated{why}, Ask::refused, Refusal{code, std::move(sentence), {}, false, {}}, {}};
+  };
+  if (trust::is_due(approval, now)) return Ending{trust::event::Expired{}, Ask::refused, {}, {}};
+  if (call.judged.refused()) {
+    return Ending{trust::event::Invalidated{call.judged.refusals.front().sentence}, Ask::refused, {}, {}};
+  }
+  if (call.judged.decision.verdict == Verdict::allow)
+    return Ending{end({}, "the rules allow it now"), Ask::again, {}, {}};
+  if (approval.state == trust::ApprovalState::pending) {
+    if (auto grants = find_grants(call); !grants.empty())
+      return Ending{end({}, "a grant answers it now"), Ask::approved, {}, std::move(grants)};
+  }
+  if (trust::digest(binding_of(call)) != approval.binding) {
+    std::string changed;
+    for (const auto& name : trust::differences(call.binding, binding_of(call)))
+      changed += (changed.empty() ? "" : ", ") + name;
+    return invalid(changed + " changed",
+                   fmt::format("What was asked for in approval {} is no longer what would run{}.", approval.id,
+                               changed.empty() ? "" : ": " + changed + " changed"),
+                   ReasonCode::approval_invalidated);
+  }
+  if (const std::string gone = withdrawn_voter(approval); !gone.empty()) {
+    return invalid(gone + ", who approved it, may no longer answer it",
+                   fmt::format("Approval {} is void: {}, who approved it, may no longer answer it.", approval.id, gone),
+                   ReasonCode::approval_invalidated);
+  }
+  const bool user = takes_session_user(call.judged) &&
+                    (call.request.client->asks_by_form ||
+                     std::ranges::any_of(flight.waiters, [](const Waiter* waiter) { return waiter->asks_by_form; }));
+  if (approval.state == trust::ApprovalState::pending &&
+      !trust::anyone_can_answer(options_.people, approval.asks, call.request.client->principal, user)) {
+    return invalid("nobody is left who may answer it", "Nobody is left who may give the approval that this call needs.",
+                   ReasonCode::no_approver);
+  }
+  if (flight.cancel.reason() && flight.cancel.reason() != CancelReason::shutdown) {
+    return Ending{end(call.row.principal, "the client cancelled the call"),
+                  Ask::refused,
+                  Refusal{ReasonCode::cancelled, "The call was cancelled while it waited for approval.", {}, false, {}},
+                  {}};
+  }
+  return std::nullopt;
 }
 
 // Until the approval is answered, somebody cancels, or nobody waits any more.
@@ -146,46 +237,27 @@ asio::awaitable<Calls::Ask> Calls::wait_for_answer(FlightPtr flight) {
       co_return Ask::refused;
     }
     const UnixMillis now = time_for(call.approval);
-    if (trust::is_due(*approval, now)) co_await end_ask(flight, trust::event::Expired{});
-    if (refuse_ended(call, *approval, now)) co_return Ask::refused;
+    const bool due = trust::is_due(*approval, now);
+    if (!due && refuse_ended(call, *approval, now)) co_return Ask::refused;
     // Decided again on what is in force now: an ask is void only if that differs.
-    if (!is_current(call.judged)) co_await decide(flight);
-    if (call.judged.refused()) {
-      const trust::event::Invalidated refused{call.judged.refusals.front().sentence};
-      co_await end_ask(flight, refused);
-      co_return Ask::refused;
-    }
-    if (call.judged.decision.verdict == Verdict::allow) {
-      const trust::event::Cancelled needless{"", "the rules allow it now"};
-      co_await end_ask(flight, needless);
-      co_return Ask::again;
-    }
-    if (auto grants = find_grants(call); !grants.empty() && approval->state == trust::ApprovalState::pending) {
-      const trust::event::Cancelled granted{"", "a grant answers it now"};
-      co_await end_ask(flight, granted);
-      call.approval.clear();
-      call.judged.grants = std::move(grants);
-      co_return Ask::approved;
-    }
-    if (trust::digest(binding_of(call)) != approval->binding && !trust::is_final(approval->state)) {
-      std::string changed;
-      for (const auto& name : trust::differences(call.binding, binding_of(call)))
-        changed += (changed.empty() ? "" : ", ") + name;
-      const trust::event::Invalidated other{changed + " changed"};
-      co_await end_ask(flight, other);
-      refuse(call.judged, ReasonCode::approval_invalidated,
-             fmt::format("What was asked for in approval {} is no longer what would run{}.", call.approval,
-                         changed.empty() ? "" : ": " + changed + " changed"));
-      co_return Ask::refused;
+    if (!due && !is_current(call.judged)) co_await decide(flight);
+    if (auto ending = ending_of(*flight, *approval, now)) {
+      auto ended = co_await end_ask(flight, ending->event);
+      if (!ended) {
+        refuse(call.judged, ReasonCode::recording_unavailable, "The end of the approval could not be recorded.");
+        co_return Ask::refused;
+      }
+      if (!*ended) continue;  // an answer was faster: that one counts
+      if (ending->then == Ask::approved) {
+        call.approval.clear();
+        call.judged.grants = std::move(ending->grants);
+      }
+      if (ending->refusal) call.judged.refusals.push_back(std::move(*ending->refusal));
+      if (due) refuse_ended(call, *approval, now);
+      co_return ending->then;
     }
     if (approval->state == trust::ApprovalState::approved)
       co_return flight->waiters.empty() ? Ask::dormant : Ask::approved;
-    if (flight->cancel.reason() && flight->cancel.reason() != CancelReason::shutdown) {
-      const trust::event::Cancelled by_client{call.row.principal, "the client cancelled the call"};
-      co_await end_ask(flight, by_client);
-      refuse(call.judged, ReasonCode::cancelled, "The call was cancelled while it waited for approval.");
-      co_return Ask::refused;
-    }
     if (flight->waiters.empty() || closing_) {
       flight->dormant = true;
       co_return Ask::dormant;
@@ -275,20 +347,25 @@ UnixMillis Calls::time_for(const std::string& approval) const {
   return it != waiting_.end() && it->second.until.passed() ? std::max(now, it->second.expires) : now;
 }
 
-// Ends the ask in the store, with its receipt. A race with an approver's answer is decided by the store: what it
-// refuses is left.
-asio::awaitable<void> Calls::end_ask(FlightPtr flight, trust::ApprovalEvent event) {
-  co_await change_ask(flight, flight->call.approval, std::move(event));
-  forget_waiting(flight->call.approval);
-  if (options_.on_ask) options_.on_ask(flight->call.approval);
+// Ends the ask in the store, with its receipt. False: a person's answer, or another end, was there first.
+asio::awaitable<Result<bool>> Calls::end_ask(FlightPtr flight, trust::ApprovalEvent event) {
+  const std::string id = flight->call.approval;
+  auto took = co_await change_ask(flight, id, std::move(event));
+  if (took && *took) {
+    forget_waiting(id);
+    if (options_.on_ask) options_.on_ask(id);
+  }
+  co_return took;
 }
 
-asio::awaitable<void> Calls::change_ask(FlightPtr flight, std::string id, trust::ApprovalEvent event) {
+asio::awaitable<Result<bool>> Calls::change_ask(FlightPtr flight, std::string id, trust::ApprovalEvent event) {
   const UnixMillis now = time_for(id);
   trust::ReceiptBody body = body_of(flight->call, trust::ReceiptKind::approval);
+  bool took = false;
   auto changed = co_await store_.commit(Durability::power, [&](Tx& tx) -> Status {
+    took = false;
     auto row = tx.approval(id);
-    if (!row) return {};
+    if (!row) return fail(ErrorCode::not_found, "the approval is gone");
     auto approval = approval_from(*row);
     if (!approval) return fail(approval.error());
     auto next = trust::apply(*approval, event, now);
@@ -299,9 +376,11 @@ asio::awaitable<void> Calls::change_ask(FlightPtr flight, std::string id, trust:
     receipt.approval = record_of(*next);
     auto appended = tx.append(std::move(receipt));
     if (!appended) return fail(appended.error());
+    took = true;
     return {};
   });
-  static_cast<void>(changed);  // what follows is recorded by itself, and fails if the store does
+  if (!changed) co_return fail(changed.error());
+  co_return took;
 }
 
 void Calls::forget_waiting(const std::string& approval) {

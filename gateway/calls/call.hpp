@@ -166,5 +166,9 @@ struct StoredParams {
 [[nodiscard]] std::string forwarded_params(const Request& request, std::string_view tool);
 // `without`: a key that the gateway sets itself, in any spelling.
 [[nodiscard]] std::string forwarded_meta(const Request& request, std::string_view without = {});
+// The names of what forwarded_meta() gives.
+[[nodiscard]] std::vector<std::string> forwarded_names(const Request& request);
+// Whether anything of a tool call goes on beside name, arguments and `_meta`.
+[[nodiscard]] bool forwards_more(const Request& request);
 
 }  // namespace sallyport::gateway::calls

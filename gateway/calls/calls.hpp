@@ -44,6 +44,9 @@ struct Identity {
   std::string boundary;  // `service`, `client-started` or `wrap`
 };
 
+// The reason of asks and grants that a stop has ended begins so.
+inline constexpr std::string_view kStopped = "stopped: ";
+
 // A setting of the store, written where a rollback is accepted: milliseconds, as text.
 inline constexpr std::string_view kKeysDoubtfulUntil = "rollback.keysDoubtfulUntil";
 
@@ -102,8 +105,18 @@ class Calls final : private Context {
   void set_console(std::string address) { options_.console = std::move(address); }
   void set_people(std::vector<Person> people) { options_.people = std::move(people); }  // who could answer an ask
   void on_late_answer(LateAnswer late);
-  // Ends an unknown operation by a person or by evidence. not_found, conflict.
+  // Ends an unknown operation by a person or by evidence. not_found, conflict, forbidden.
   asio::awaitable<Result<OperationRow>> resolve(Settlement settlement);
+  // The same within a transaction of somebody else's: prepare() before it, settle_in() in it, settled() after it.
+  struct Settling {
+    Settlement settlement;
+    trust::ReceiptBody body;
+    OperationRow row;
+    UnixMillis now = 0;
+  };
+  [[nodiscard]] Result<Settling> prepare(Settlement settlement) const;
+  [[nodiscard]] static Status settle_in(Tx& tx, Settling& settling);
+  void settled(const Settling& settling);
   asio::awaitable<void> sweep();          // expiry of asks and grants, lookups that are due; called by a timer
   asio::awaitable<void> sweep_budgets();  // counters that nobody will ask for again; seldom
   // The time that counts for an ask: not before its expiry once that has passed on the monotonic clock, whatever was
@@ -198,8 +211,16 @@ class Calls final : private Context {
   [[nodiscard]] bool may_ask(std::string_view principal) const;
   asio::awaitable<Result<LastCall>> last_call(const Call& call);
   asio::awaitable<Result<trust::Approval>> load_approval(std::string id);
-  asio::awaitable<void> end_ask(FlightPtr flight, trust::ApprovalEvent event);
-  asio::awaitable<void> change_ask(FlightPtr flight, std::string id, trust::ApprovalEvent event);
+  struct Ending {
+    trust::ApprovalEvent event;
+    Ask then = Ask::refused;
+    std::optional<Refusal> refusal;
+    std::vector<trust::Grant> grants;  // that the call goes on with
+  };
+  [[nodiscard]] std::optional<Ending> ending_of(const Flight& flight, const trust::Approval& approval, UnixMillis now);
+  [[nodiscard]] std::string withdrawn_voter(const trust::Approval& approval) const;
+  asio::awaitable<Result<bool>> end_ask(FlightPtr flight, trust::ApprovalEvent event);
+  asio::awaitable<Result<bool>> change_ask(FlightPtr flight, std::string id, trust::ApprovalEvent event);
   void forget_waiting(const std::string& approval);
   void note_waiting(const FlightPtr& flight);
   [[nodiscard]] trust::Binding binding_of(const Call& call) const;

@@ -82,6 +82,8 @@ asio::awaitable<void> Calls::work(FlightPtr flight) {
     if (!approval || refuse_ended(call, *approval, time_for(call.approval))) {
       if (!call.judged.refused())
         refuse(call.judged, ReasonCode::recording_unavailable, "The approval could not be read.");
+      else
+        forget_waiting(call.approval);
       co_await conclude_refused(flight);
       co_return;
     }

@@ -75,7 +75,7 @@ bj::object offer_json(const Call& call, const std::vector<ApprovalTerms>& asks) 
   if (call.request.method != Method::tools_call) return {};
   const auto rules = grantable_rules(call.judged);
   const json::Value arguments = call.request.arguments;
-  if (rules.empty() || (arguments && arguments.raw().size() > kMostShown)) return {};
+  if (rules.empty() || (arguments && arguments.raw().size() > kMostShown) || forwards_more(call.request)) return {};
   bj::array names;
   for (const GrantableRule& rule : rules) {
     const auto ask = std::ranges::find(asks, rule.terms);
@@ -89,7 +89,14 @@ bj::object offer_json(const Call& call, const std::vector<ApprovalTerms>& asks) 
       members[member.name()] = bj::object{};
     }
   }
-  return {{"arguments", std::move(members)}, {"rules", std::move(names)}};
+  bj::object offer{{"arguments", std::move(members)}, {"rules", std::move(names)}};
+  bj::array beside;
+  for (const std::string& name : forwarded_names(call.request)) {
+    if (has_hidden(name)) return {};
+    beside.emplace_back(name);
+  }
+  if (!beside.empty()) offer["meta"] = std::move(beside);
+  return offer;
 }
 
 Result<GrantWish> read_wish(const std::string& wish_json, const bj::object& offer, json::Value arguments,
@@ -119,7 +126,11 @@ Result<GrantWish> read_wish(const std::string& wish_json, const bj::object& offe
   if (wish.run == (wish.until != 0)) return invalid("a grant is either for `run` or `until` a time");
   const bj::object& offered = offer.at("arguments").as_object();
   const json::Value given = root.find("arguments");
-  wish.conditions = given ? std::string(given.raw()) : json::canonical(bj::value(offered));
+  if (!given && !offered.empty()) return invalid("say with `arguments` what each of them may be; `{}` is anything");
+  wish.conditions = given ? std::string(given.raw()) : std::string("{}");
+  if (const auto* beside = offer.if_contains("meta")) {
+    for (const bj::value& name : beside->as_array()) wish.meta.emplace_back(name.as_string());
+  }
   auto conditions = json::Document::parse(wish.conditions);
   if (!conditions || conditions->root().ambiguity()) return invalid("the grant's `arguments` can be read in two ways");
   if (auto narrower = check_members(conditions->root(), offered); !narrower) return fail(narrower.error());
@@ -215,6 +226,8 @@ bj::object to_json(const trust::Grant& grant, UnixMillis now) {
     bj::array words;
     for (const std::string& line : policy::in_words(conditions->root())) words.emplace_back(line);
     if (words.empty()) words.emplace_back("the call has no arguments");
+    for (const std::string& name : grant.meta)
+      words.emplace_back(fmt::format("`_meta` may hold `{}`, with any value", visible(name)));
     out["conditions"] = std::move(words);
   }
   return out;

@@ -36,17 +36,18 @@ struct GrantableRule {
 };
 [[nodiscard]] std::vector<GrantableRule> grantable_rules(const Judgement& judged);
 
-// What the page of an ask offers: {"rules": [{"id", "ask"}], "arguments": {name: {}}}; empty: no grant. `asks`: of the
-// approval, for the indexes.
+// What the page of an ask offers: {"rules": [{"id", "ask"}], "arguments": {name: {}}, "meta"?: [name]}; empty: no
+// grant. `asks`: of the approval, for the indexes.
 [[nodiscard]] boost::json::object offer_json(const Call& call, const std::vector<ApprovalTerms>& asks);
 
-// What a person wishes beside their yes: {"run": true} or {"until": time}, "uses"?, "arguments"? (narrower than the
-// offer's). invalid: with the reason. `arguments`: of the call that was shown; the grant must cover it.
+// What a person wishes beside their yes: {"run": true} or {"until": time}, "uses"?, "arguments" (a condition for
+// each of the offer's). invalid: with the reason. `arguments`: of the call that was shown; the grant must cover it.
 struct GrantWish {
   bool run = false;
   UnixMillis until = 0;
   std::uint64_t uses = 0;
   std::string conditions;
+  std::vector<std::string> meta;  // as in the offer
 };
 [[nodiscard]] Result<GrantWish> read_wish(const std::string& wish_json, const boost::json::object& offer,
                                           json::Value arguments, UnixMillis now);

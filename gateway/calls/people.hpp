@@ -37,8 +37,13 @@ class People {
   DeskAnswer lift(Person person, std::string id, std::string reason);
 
  private:
-  // One step of the state machine, with its receipt; `wish`: the grant that the voter gives beside (its JSON).
-  DeskAnswer act(Person person, std::string id, trust::ApprovalEvent event, std::string wish = {});
+  // One step of the state machine, with its receipt; in the same act the grant that the voter gives (its JSON) and what
+  // they settle.
+  struct Beside {
+    std::string grant;
+    std::vector<Calls::Settling> settle;
+  };
+  DeskAnswer act(Person person, std::string id, trust::ApprovalEvent event, Beside beside = {});
   [[nodiscard]] Status may_settle(const Person& person, const Vote& vote) const;
 
   Calls& calls_;
@@ -47,5 +52,8 @@ class People {
 // Whether the person may look at asks, operations and receipts (every role but watcher).
 [[nodiscard]] Status may_read(const Person& person);
 [[nodiscard]] Status must_have(const Person& person, Role role);
+// `outcome`: `applied` or `none`, as that operator knows it.
+[[nodiscard]] Settlement settlement_of(const Person& person, std::string operation, const std::string& outcome,
+                                       std::string reason);
 
 }  // namespace sallyport::gateway::calls

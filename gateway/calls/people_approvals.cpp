@@ -35,8 +35,25 @@ std::string group_of(const ApprovalRow& row) {
   return trust::digest_text(text).substr(7, 16);
 }
 
+// Values of arguments are for the approvers whom one of its asks names (design section 11): operators and auditors see
+// what was asked, and an auditor opens values from a receipt, on record.
+bool may_see_values(const Person& person, const trust::Approval& approval) {
+  if (person.id == kGatewayReader) return true;
+  return person.has(Role::approver) && std::ranges::any_of(approval.asks, [&](const ApprovalTerms& terms) {
+           return trust::may_answer(person, {.by = terms.by}, {}, {});
+         });
+}
+
+// The page as this person may see it.
+void fill_view(Tx& tx, const Person& person, ApprovalRow& row, const trust::Approval& approval, std::size_t most) {
+  if (!may_see_values(person, approval)) return;
+  std::string whole = whole_view(tx, row);
+  if (whole.size() <= most) row.view = std::move(whole);
+}
+
 bj::object entry_of(const Person& person, const ApprovalRow& row, const trust::Approval& approval) {
   bj::object entry = to_json(row, approval);
+  if (!may_see_values(person, approval)) entry["withheld"] = true;
   const bool pending = approval.state == trust::ApprovalState::pending;
   const bool voted = std::ranges::any_of(approval.votes, [&](const trust::Vote& vote) { return vote.by == person.id; });
   entry["mayAnswer"] = pending && !voted && trust::may_answer(person, approval);
@@ -101,6 +118,7 @@ Result<std::vector<trust::Grant>> grants_of(Tx& tx, const std::string& wish_json
     grant.principal = row.principal;
     if (wish->run) grant.run = row.run;
     grant.conditions = wish->conditions;
+    grant.meta = wish->meta;
     grant.by = approval.votes.back().by;
     grant.approval = row.id;
     grant.shown = approval.shown;
@@ -134,43 +152,36 @@ Status must_have(const Person& person, Role role) {
 
 DeskAnswer People::approvals(Person person, std::string state, std::uint32_t limit) {
   if (auto allowed = may_read(person); !allowed) co_return fail(allowed.error());
-  std::vector<ApprovalRow> rows;
+  bj::array list;
   auto read = co_await calls_.store().read([&](Tx& tx) -> Status {
-    rows = tx.approvals(state, std::min(limit, kMostListed));
-    for (ApprovalRow& row : rows) {
-      std::string whole = whole_view(tx, row);
-      if (whole.size() <= kMostInList) row.view = std::move(whole);
+    list.clear();
+    for (ApprovalRow& row : tx.approvals(state, std::min(limit, kMostListed))) {
+      auto approval = approval_from(row);
+      if (!approval) return fail(approval.error());
+      fill_view(tx, person, row, *approval, kMostInList);
+      list.emplace_back(entry_of(person, row, *approval));
     }
     return {};
   });
   if (!read) co_return fail(read.error());
-  bj::array list;
-  for (const ApprovalRow& row : rows) {
-    auto approval = approval_from(row);
-    if (!approval) co_return fail(approval.error());
-    list.emplace_back(entry_of(person, row, *approval));
-  }
   co_return json::canonical(bj::value(bj::object{{"approvals", std::move(list)}}));
 }
 
 DeskAnswer People::approval(Person person, std::string id) {
   if (auto allowed = may_read(person); !allowed) co_return fail(allowed.error());
-  std::optional<ApprovalRow> row;
-  bj::object beside;
+  bj::object entry;
   const UnixMillis now = calls_.clock().now();
   auto read = co_await calls_.store().read([&](Tx& tx) -> Status {
-    row = tx.approval(id);
-    if (!row) return {};
-    row->view = whole_view(tx, *row);
-    beside = beside_of(tx, *row, now);
+    auto row = tx.approval(id);
+    if (!row) return fail(ErrorCode::not_found, "there is no approval `" + id + "`");
+    auto approval = approval_from(*row);
+    if (!approval) return fail(approval.error());
+    fill_view(tx, person, *row, *approval, std::string::npos);
+    entry = entry_of(person, *row, *approval);
+    entry["beside"] = beside_of(tx, *row, now);
     return {};
   });
   if (!read) co_return fail(read.error());
-  if (!row) co_return fail(ErrorCode::not_found, "there is no approval `" + id + "`");
-  auto approval = approval_from(*row);
-  if (!approval) co_return fail(approval.error());
-  bj::object entry = entry_of(person, *row, *approval);
-  entry["beside"] = std::move(beside);
   co_return json::canonical(bj::value(std::move(entry)));
 }
 
@@ -190,12 +201,13 @@ DeskAnswer People::vote(Person person, std::string id, Vote vote) {
   if (auto allowed = may_settle(person, vote); !allowed) co_return fail(allowed.error());
   if (!vote.approve && !vote.grant.empty()) co_return fail(ErrorCode::invalid, "a denial gives no grant");
   trust::ApprovalEvent event = trust::event::Voted{person, vote.approve, std::move(vote.shown), vote.reason};
-  auto answer = co_await act(person, std::move(id), std::move(event), std::move(vote.grant));
-  if (!answer) co_return answer;
+  Beside beside{std::move(vote.grant), {}};
   for (const auto& settled : vote.settle) {
-    auto done = co_await resolve(person, settled.operation, settled.outcome, vote.reason);
-    if (!done) co_return fail_in("your answer counts, but an operation was not settled", done.error());
+    auto settling = calls_.prepare(settlement_of(person, settled.operation, settled.outcome, vote.reason));
+    if (!settling) co_return fail(settling.error());
+    beside.settle.push_back(std::move(*settling));
   }
+  auto answer = co_await act(person, std::move(id), std::move(event), std::move(beside));
   co_return answer;
 }
 
@@ -228,7 +240,8 @@ DeskAnswer People::revoke(Person person, std::string id, std::string reason) {
 }
 
 // In one transaction: of two at once the store takes one.
-DeskAnswer People::act(Person person, std::string id, trust::ApprovalEvent event, std::string wish) {
+DeskAnswer People::act(Person person, std::string id, trust::ApprovalEvent event, Beside beside) {
+  const std::string& wish = beside.grant;
   const UnixMillis now = calls_.time_for(id);
   const trust::ReceiptBody blank = calls_.receipt(trust::ReceiptKind::approval);
   std::vector<std::string> ids;  // of grants; at most one a rule
@@ -250,6 +263,9 @@ DeskAnswer People::act(Person person, std::string id, trust::ApprovalEvent event
       if (!grants) return fail(grants.error());
       given = std::move(*grants);
     }
+    for (Calls::Settling& settling : beside.settle) {
+      if (auto settled = Calls::settle_in(tx, settling); !settled) return settled;
+    }
     update(*row, *next, now);
     if (auto put = tx.put(*row); !put) return put;
     auto appended = tx.append(receipt_about(blank, *row, *next));
@@ -261,13 +277,14 @@ DeskAnswer People::act(Person person, std::string id, trust::ApprovalEvent event
       if (!noted) return fail(noted.error());
       listed.emplace_back(to_json(grant, now));
     }
-    row->view = whole_view(tx, *row);
+    fill_view(tx, person, *row, *next, std::string::npos);
     bj::object out = to_json(*row, *next);
     if (!listed.empty()) out["grants"] = std::move(listed);
     answer = json::canonical(bj::value(std::move(out)));
     return {};
   });
   if (!stored) co_return fail(stored.error());
+  for (const Calls::Settling& settling : beside.settle) calls_.settled(settling);
   for (const trust::Grant& grant : given) calls_.grant_made(grant);
   calls_.approval_changed(id);
   co_return answer;

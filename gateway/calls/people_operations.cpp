@@ -88,25 +88,22 @@ DeskAnswer People::operation(Person person, std::string id) {
   co_return json::canonical(bj::value(std::move(out)));
 }
 
+Settlement settlement_of(const Person& person, std::string operation, const std::string& outcome, std::string reason) {
+  Settlement settlement;
+  settlement.operation = std::move(operation);
+  settlement.event = outcome == "applied" ? Event::prove_applied : Event::prove_none;
+  settlement.basis = "operator";
+  settlement.by = person.id;
+  settlement.reason = std::move(reason);
+  return settlement;
+}
+
 DeskAnswer People::resolve(Person person, std::string id, std::string outcome, std::string reason) {
   if (auto allowed = must_have(person, Role::operator_); !allowed) co_return fail(allowed.error());
   if (outcome != "applied" && outcome != "none")
     co_return fail(ErrorCode::invalid, "the outcome must be `applied` or `none`");
   if (reason.empty()) co_return fail(ErrorCode::invalid, "say how you know, with a reason");
-  std::optional<OperationRow> row;
-  auto read = co_await calls_.store().read([&](Tx& tx) -> Status {
-    row = tx.operation(id);
-    return {};
-  });
-  if (!read) co_return fail(read.error());
-  if (row && row->principal == person.id) co_return fail(ErrorCode::forbidden, "nobody resolves a call of their own");
-  Settlement settlement;
-  settlement.operation = std::move(id);
-  settlement.event = outcome == "applied" ? Event::prove_applied : Event::prove_none;
-  settlement.basis = "operator";
-  settlement.by = person.id;
-  settlement.reason = std::move(reason);
-  auto resolved = co_await calls_.resolve(std::move(settlement));
+  auto resolved = co_await calls_.resolve(settlement_of(person, std::move(id), outcome, std::move(reason)));
   if (!resolved) co_return fail(resolved.error());
   co_return json::canonical(bj::value(to_json(*resolved)));
 }

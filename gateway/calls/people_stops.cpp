@@ -32,8 +32,8 @@ Status cancel_asks(Tx& tx, const StopRow& stop, const trust::ReceiptBody& blank,
       if (!approval) return fail(approval.error());
       const trust::ApprovalEvent event =
           approval->state == trust::ApprovalState::pending
-              ? trust::ApprovalEvent(trust::event::Cancelled{stop.by, "stopped: " + stop.reason})
-              : trust::ApprovalEvent(trust::event::Invalidated{"stopped: " + stop.reason});
+              ? trust::ApprovalEvent(trust::event::Cancelled{stop.by, std::string(kStopped) + stop.reason})
+              : trust::ApprovalEvent(trust::event::Invalidated{std::string(kStopped) + stop.reason});
       auto ended = trust::apply(*approval, event, now);
       if (!ended) continue;
       update(row, *ended, now);
@@ -65,7 +65,7 @@ Status revoke_grants(Tx& tx, const StopRow& stop, const trust::ReceiptBody& blan
     if (!concerns(stop, *grant) || !trust::in_force(*grant, now)) continue;
     grant->revoked = now;
     grant->revoked_by = stop.by;
-    grant->reason = "stopped: " + stop.reason;
+    grant->reason = std::string(kStopped) + stop.reason;
     if (auto put = put_grant(tx, *grant, now); !put) return put;
     auto appended = tx.append(grant_receipt(blank, *grant, "revoked", stop.by, grant->reason));
     if (!appended) return fail(appended.error());

@@ -175,7 +175,10 @@ asio::awaitable<Result<PermittedCall>> Calls::record(FlightPtr flight) {
   }
   end_with_run(*flight, reserved, now);
   for (const trust::Grant& used : grants) grant_changed(used);
-  if (asked) forget_waiting(call.approval);
+  if (asked && grants.empty()) {
+    forget_waiting(call.approval);
+    if (options_.on_ask) options_.on_ask(call.approval);
+  }
   if (evidence_tool && !row.is_read) call.evidence_revision = revision;
   row.receipt = receipt;
   call.row = std::move(row);

@@ -94,13 +94,15 @@ asio::awaitable<Status> Calls::load_open() {
       }
     }
     denied_.clear();
-    for (const ApprovalRow& row : tx.approvals("denied", kMostDenials)) {
-      if (row.updated < oldest) continue;
-      auto approval = approval_from(row);
-      if (!approval) return fail(approval.error());
-      Call call;
-      if (refuse_ended(call, *approval, row.updated))
-        denied_.try_emplace(row.run + row.fingerprint, call.judged.refusals.front());
+    for (const char* state : {"denied", "revoked"}) {
+      for (const ApprovalRow& row : tx.approvals(state, kMostDenials)) {
+        if (row.updated < oldest) continue;
+        auto approval = approval_from(row);
+        if (!approval) return fail(approval.error());
+        Call call;
+        if (refuse_ended(call, *approval, row.updated))
+          denied_.try_emplace(row.run + row.fingerprint, call.judged.refusals.front());
+      }
     }
     return load_grants(tx);
   });
@@ -172,8 +174,7 @@ asio::awaitable<void> Calls::close_dormant(std::string id) {
     log::warning("ask.not_closed", {{"approval", id}, {"reason", stored.error().message}});
     co_return;
   }
-  if (ended) waiting_.erase(id);
-  metrics_.waiting_approvals(static_cast<std::int64_t>(waiting_.size()));
+  if (ended) forget_waiting(id);
   if (!closed) co_return;
   forget_fingerprint(row);
   remember_denial(row, refusal);
@@ -219,65 +220,77 @@ asio::awaitable<void> Calls::settle(Settlement settlement, std::shared_ptr<const
   keep_alive.reset();
 }
 
-// Ends an unknown operation by evidence or by a person, or says that a look at it proved nothing; with its receipt.
-asio::awaitable<Result<OperationRow>> Calls::resolve(Settlement settlement) {
-  OperationRow row;
+Result<Calls::Settling> Calls::prepare(Settlement settlement) const {
   if (!settlement.by.empty() && flights_.contains(settlement.operation)) {
-    co_return fail(ErrorCode::conflict,
-                   fmt::format("operation `{}` is just being looked at or sent again; wait for what "
-                               "comes of it",
-                               settlement.operation));
+    return fail(ErrorCode::conflict,
+                fmt::format("operation `{}` is just being looked at or sent again; wait for what comes of it",
+                            settlement.operation));
   }
-  const UnixMillis now = clock_.now();
-  trust::ReceiptBody body = receipt(trust::ReceiptKind::reconciliation);
-  body.id = entropy_.id("rc", now);
-  auto stored = co_await store_.commit(Durability::power, [&](Tx& tx) -> Status {
-    auto found = tx.operation(settlement.operation);
-    if (!found) return fail(ErrorCode::not_found, "there is no operation `" + settlement.operation + "`");
-    row = std::move(*found);
-    if (!is_unknown(row.state)) {
-      return fail(ErrorCode::conflict, fmt::format("operation `{}` is {}; only an unknown one can be resolved", row.id,
-                                                   to_string(row.state)));
+  Settling settling{std::move(settlement), receipt(trust::ReceiptKind::reconciliation), {}, clock_.now()};
+  settling.body.id = entropy_.id("rc", settling.now);
+  return settling;
+}
+
+// Ends an unknown operation by evidence or by a person, or says that a look at it proved nothing; with its receipt.
+Status Calls::settle_in(Tx& tx, Settling& settling) {
+  const Settlement& settlement = settling.settlement;
+  OperationRow& row = settling.row;
+  auto found = tx.operation(settlement.operation);
+  if (!found) return fail(ErrorCode::not_found, "there is no operation `" + settlement.operation + "`");
+  row = std::move(*found);
+  if (row.principal == settlement.by) return fail(ErrorCode::forbidden, "nobody resolves a call of their own");
+  if (!is_unknown(row.state)) {
+    return fail(ErrorCode::conflict,
+                fmt::format("operation `{}` is {}; only an unknown one can be resolved", row.id, to_string(row.state)));
+  }
+  const auto stepped = step(row, settlement.event);
+  if (!stepped) return fail(stepped.error());
+  const bool ended = !is_open(row.state);
+  if (ended) {
+    row.unknown = Unknown::no;
+    row.basis = settlement.basis;
+    row.reason = settlement.reason;
+  }
+  row.updated = settling.now;
+  trust::ReceiptBody finding = receipt_about(settling.body, row);
+  finding.supersedes = row.receipt;
+  finding.evidence = settlement.evidence;
+  finding.outcome = trust::OutcomeRecord{row.outcome, settlement.basis};
+  finding.event =
+      trust::EventRecord{ended ? "resolved" : "looked", settlement.by, settlement.reason, row.id, {}, {}, {}};
+  row.receipt = settling.body.id;
+  if (auto appended = tx.append(std::move(finding)); !appended) return fail(appended.error());
+  if (auto settled = settle_budgets(tx, stepped->deed, row.id); !settled) return settled;
+  if (ended) {
+    if (auto dropped = drop_arguments(tx, row.id); !dropped) return dropped;
+    // What was told of it until now is no longer true.
+    if (auto dropped = tx.drop_sealed(row.id, "result"); !dropped) return dropped;
+    const std::string result = settled_result(row, settlement.result);
+    if (!result.empty()) {
+      if (auto kept = tx.put_sealed(row.id, "result", result); !kept) return kept;
     }
-    const auto stepped = step(row, settlement.event);
-    if (!stepped) return fail(stepped.error());
-    const bool ended = !is_open(row.state);
-    if (ended) {
-      row.unknown = Unknown::no;
-      row.basis = settlement.basis;
-      row.reason = settlement.reason;
-    }
-    row.updated = now;
-    trust::ReceiptBody finding = receipt_about(body, row);
-    finding.supersedes = row.receipt;
-    finding.evidence = settlement.evidence;
-    finding.outcome = trust::OutcomeRecord{row.outcome, settlement.basis};
-    finding.event =
-        trust::EventRecord{ended ? "resolved" : "looked", settlement.by, settlement.reason, row.id, {}, {}, {}};
-    row.receipt = body.id;
-    if (auto appended = tx.append(std::move(finding)); !appended) return fail(appended.error());
-    if (auto settled = settle_budgets(tx, stepped->deed, row.id); !settled) return settled;
-    if (ended) {
-      if (auto dropped = drop_arguments(tx, row.id); !dropped) return dropped;
-      // What was told of it until now is no longer true.
-      if (auto dropped = tx.drop_sealed(row.id, "result"); !dropped) return dropped;
-      const std::string result = settled_result(row, settlement.result);
-      if (!result.empty()) {
-        if (auto kept = tx.put_sealed(row.id, "result", result); !kept) return kept;
-      }
-    }
-    return tx.put(row);
-  });
-  if (!stored) co_return fail(stored.error());
+  }
+  return tx.put(row);
+}
+
+void Calls::settled(const Settling& settling) {
+  const OperationRow& row = settling.row;
   remember(row);
-  if (!is_open(row.state)) {
-    forget_fingerprint(row);
-    // Done, and nobody was told yet: the same bytes are still this operation.
-    if (row.outcome == Outcome::applied && !row.delivered && row.key.empty() && !row.fingerprint.empty())
-      by_fingerprint_.try_emplace(row.fingerprint, Known{row.id, now});
-    configuration_changed();
-  }
-  co_return row;
+  if (is_open(row.state)) return;
+  forget_fingerprint(row);
+  // Done, and nobody was told yet: the same bytes are still this operation.
+  if (row.outcome == Outcome::applied && !row.delivered && row.key.empty() && !row.fingerprint.empty())
+    by_fingerprint_.try_emplace(row.fingerprint, Known{row.id, settling.now});
+  configuration_changed();
+}
+
+asio::awaitable<Result<OperationRow>> Calls::resolve(Settlement settlement) {
+  auto settling = prepare(std::move(settlement));
+  if (!settling) co_return fail(settling.error());
+  auto stored = co_await store_.commit(Durability::power, [&](Tx& tx) -> Status { return settle_in(tx, *settling); });
+  if (!stored) co_return fail(stored.error());
+  settled(*settling);
+  co_return settling->row;
 }
 
 // Asks that nobody holds expire here; those that are held see it themselves. What nobody came for in a day is
@@ -338,7 +351,7 @@ asio::awaitable<void> Calls::expire(std::string id, UnixMillis now) {
     return {};
   });
   if (expired) {
-    waiting_.erase(id);
+    forget_waiting(id);
     if (options_.on_ask) options_.on_ask(id);
     co_await close_dormant(id);
   } else {

@@ -85,6 +85,12 @@ std::shared_ptr<const json::Document> without_meta(json::Value params) {
   return made ? std::make_shared<const json::Document>(std::move(*made)) : nullptr;
 }
 
+// A name in `_meta` that means something on the client's leg only.
+bool stays_here(const std::string& name) {
+  return name == "progressToken" || fold(name).value_or(name).starts_with(mcp::kOwnPrefix) ||
+         std::ranges::find(kOneLeg, name) != kOneLeg.end();
+}
+
 }  // namespace
 
 std::optional<Request> read_request(const Inbound& inbound, Answer& fault) {
@@ -203,12 +209,27 @@ std::string forwarded_meta(const Request& request, std::string_view without) {
   if (!meta) return out;
   for (const json::Member member : meta.members()) {
     const std::string name = member.name();
-    if (name == "progressToken" || fold(name).value_or(name).starts_with(mcp::kOwnPrefix)) continue;
-    if (std::ranges::find(kOneLeg, name) != kOneLeg.end()) continue;
+    if (stays_here(name)) continue;
     if (!without.empty() && fold(name) == fold(without)) continue;
     append(out, member.key.raw(), member.value.raw());
   }
   return out;
+}
+
+std::vector<std::string> forwarded_names(const Request& request) {
+  std::vector<std::string> out;
+  for (const json::Member member : request.params.find("_meta").members()) {
+    if (!stays_here(member.name())) out.push_back(member.name());
+  }
+  return out;
+}
+
+bool forwards_more(const Request& request) {
+  for (const json::Member member : request.params.members()) {
+    const json::Value& key = member.key;
+    if (!key.equals("name") && !key.equals("arguments") && !key.equals("_meta") && !key.equals("task")) return true;
+  }
+  return false;
 }
 
 }  // namespace sallyport::gateway::calls

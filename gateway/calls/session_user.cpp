@@ -118,7 +118,7 @@ asio::awaitable<void> Calls::ask_session_user(FlightPtr flight, ToAsk whom) {
   log::info("session_user.answered", {{"approval", approval}, {"answer", !yes ? "none" : *yes ? "yes" : "no"}});
   if (!yes) co_return;
   const trust::event::SessionUserAnswered answered{*yes, shown};
-  co_await change_ask(flight, approval, answered);
+  static_cast<void>(co_await change_ask(flight, approval, answered));  // refused: there was an end before it
   approval_changed(approval);
 }
 

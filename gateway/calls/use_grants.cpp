@@ -24,7 +24,7 @@ Bound bound_of(const Tool& tool, const ServerView& server) {
 // One grant for every rule that asks, or none at all.
 std::vector<trust::Grant> Calls::find_grants(const Call& call) const {
   if (grants_.empty() || call.judged.decision.verdict != Verdict::ask) return {};
-  if (call.request.method != Method::tools_call) return {};
+  if (call.request.method != Method::tools_call || forwards_more(call.request)) return {};
   const std::vector<GrantableRule> rules = grantable_rules(call.judged);
   const Judgement& judged = call.judged;
   const Principal& principal = call.request.client->principal;
@@ -33,7 +33,7 @@ std::vector<trust::Grant> Calls::find_grants(const Call& call) const {
   for (const GrantableRule& rule : rules) {
     const Bound bound = bound_of(*judged.tool, *judged.server);
     const trust::GrantUse use{rule.id,        judged.tool->ref, bound.identity, bound.definition,
-                              bound.contract, principal.id,     call.row.run};
+                              bound.contract, principal.id,     call.row.run,   forwarded_names(call.request)};
     const json::Value schema = judged.tool->input ? judged.tool->input->document().root() : json::Value();
     const auto found = std::ranges::find_if(grants_, [&](const Granted& one) {
       if (!trust::covers(one.grant, use, now)) return false;

@@ -122,6 +122,7 @@ Offered offer(Remote& remote, const std::string& id) {
     terminal.err("this one is not yours to answer\n");
     return Offered::done;
   }
+  terminal.forget_typed();
   for (;;) {
     terminal.err("[a]pprove  [d]eny  [s]kip  [q]uit ");
     const auto key = terminal.read_key(kForever);

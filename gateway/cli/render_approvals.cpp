@@ -156,7 +156,12 @@ std::string render_approval(std::string_view json, UnixMillis now) {
                      "identity", "operation",  "principal",  "rules",  "says",    "scope",
                      "server",   "tool",       "unknowns",   "last",   "grants",  "heading"});
   page.heading("  arguments");
-  page.block(list(view, "arguments"));
+  if (view.contains("arguments"))
+    page.block(list(view, "arguments"));
+  else if (flag(*root, "withheld"))
+    page.line("    their values are for those who may answer this");
+  else
+    page.line("    no longer kept: the operation is closed");
   const bj::object& last = child(view, "last");
   if (!last.empty()) {
     const std::string which = text(last, "operation") + " at " + text(last, "at");

@@ -88,6 +88,9 @@ class SystemTerminal final : public Terminal {
     if (ready < 0 || read_some(&byte, 1) != 1) return std::nullopt;
     return byte;
   }
+  void forget_typed() override {
+    if (::isatty(STDIN_FILENO) != 0) ::tcflush(STDIN_FILENO, TCIFLUSH);
+  }
   std::optional<std::string> read_all(std::size_t limit) override {
     std::string all;
     std::string chunk(64U << 10, '\0');
@@ -130,6 +133,7 @@ int complain(Terminal& terminal, std::string_view message, std::string_view reme
 }
 
 bool confirm(Terminal& terminal, std::string_view question) {
+  terminal.forget_typed();
   terminal.err(std::string(question) + " [y/N] ");
   const auto line = terminal.read_line();
   return line && (*line == "y" || *line == "Y" || *line == "yes");

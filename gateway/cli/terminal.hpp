@@ -29,6 +29,8 @@ class Terminal {
   // One key, without waiting for the line's end where it is a terminal; 0: none came in time; nullopt: no more input.
   // Ctrl-C still ends the program.
   virtual std::optional<char> read_key(Millis wait) = 0;
+  // What was typed before somebody could read what is asked now answers nothing.
+  virtual void forget_typed() {}
   // All that is left of the input, `limit` bytes at most; nullopt: there is more, or it cannot be read.
   virtual std::optional<std::string> read_all(std::size_t limit) = 0;
 };

@@ -36,7 +36,8 @@ std::string decode_id(json::Value object, Decoder& decoder, Taken& taken) {
     decoder.faults.error(value, why);
     return {};
   }
-  const bool reserved = *id == "gateway" || id->starts_with("local:") || id->starts_with("anonymous:");
+  const bool reserved =
+      *id == "gateway" || id->starts_with("local:") || id->starts_with("anonymous:") || *id == "session-user";
   if (reserved) decoder.faults.error(value, fmt::format("the id `{}` is the gateway's own: choose another", *id));
   take(taken.ids, *id, value, fmt::format("the id `{}` is given", *id), decoder);
   return *id;

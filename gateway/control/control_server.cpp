@@ -1,6 +1,7 @@
 #include "gateway/control/control_server.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "gateway/control/answers.hpp"
 #include "gateway/control/console.hpp"
@@ -270,7 +271,11 @@ ControlServer::~ControlServer() { state_->core->events.close(); }
 
 void ControlServer::accept(std::unique_ptr<ByteStream> stream) { state_->server.accept(std::move(stream)); }
 
-void ControlServer::set_people(std::shared_ptr<const PeopleBook> people) { state_->core->people = std::move(people); }
+void ControlServer::set_people(std::shared_ptr<const PeopleBook> people) {
+  const std::shared_ptr<const PeopleBook> before = std::exchange(state_->core->people, std::move(people));
+  state_->core->logins.keep(
+      [&](const std::string& person) { return state_->core->people->same_token(person, *before); });
+}
 
 void ControlServer::set_address(std::string address) { state_->core->address = std::move(address); }
 

@@ -51,7 +51,8 @@ class ControlServer {
   ControlServer& operator=(const ControlServer&) = delete;
 
   void accept(std::unique_ptr<ByteStream> stream);  // serves it in the background
-  // From the next request on; event streams of people who are gone end with their next event.
+  // From the next request on. Sessions and codes of people who are gone, or have another token, end; their event
+  // streams with their next event.
   void set_people(std::shared_ptr<const PeopleBook> people);
   // Where people reach the console (`http://127.0.0.1:8721`); for the links of one-time codes.
   void set_address(std::string address);

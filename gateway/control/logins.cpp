@@ -77,6 +77,12 @@ void Logins::leave(std::string_view token) {
   std::erase_if(sessions_, [&](const Open& open) { return open.hash == presented; });
 }
 
+void Logins::keep(const std::function<bool(const std::string& person)>& stays) {
+  const auto over = [&](const Open& open) { return !stays(open.person); };
+  std::erase_if(codes_, over);
+  std::erase_if(sessions_, over);
+}
+
 Logins::Wrong& Logins::wrong(const std::string& peer) {
   std::erase_if(wrong_, [](const auto& entry) { return entry.second.until.passed(); });
   if (wrong_.size() >= kMostAddresses) wrong_.erase(wrong_.begin());

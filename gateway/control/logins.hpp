@@ -7,6 +7,7 @@
 // a person out. Too many wrong codes void every code that is out.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -47,6 +48,8 @@ class Logins {
   // The person of a session; nullopt: none, or over.
   [[nodiscard]] std::optional<std::string> person_of(std::string_view token);
   void leave(std::string_view token);
+  // Ends the codes and sessions of whoever `stays` says no of: a person who is gone, or whose token was replaced.
+  void keep(const std::function<bool(const std::string& person)>& stays);
 
   // A token that nobody has. False: so many came from there that it is locked out.
   [[nodiscard]] bool wrong_token(const std::string& address);

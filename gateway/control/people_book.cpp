@@ -37,10 +37,21 @@ Result<Person> PeopleBook::by_token(std::string_view token) const {
   return found->person;
 }
 
-std::optional<Person> PeopleBook::by_id(std::string_view id) const {
+const PersonSettings* PeopleBook::find(std::string_view id) const {
   const auto found = std::ranges::find_if(people_, [&](const PersonSettings& one) { return one.person.id == id; });
-  if (found == people_.end()) return std::nullopt;
+  return found == people_.end() ? nullptr : &*found;
+}
+
+std::optional<Person> PeopleBook::by_id(std::string_view id) const {
+  const PersonSettings* found = find(id);
+  if (found == nullptr) return std::nullopt;
   return found->person;
+}
+
+bool PeopleBook::same_token(std::string_view id, const PeopleBook& other) const {
+  const PersonSettings* one = find(id);
+  const PersonSettings* another = other.find(id);
+  return one != nullptr && another != nullptr && one->token_sha256 == another->token_sha256;
 }
 
 }  // namespace sallyport::gateway

@@ -21,9 +21,13 @@ class PeopleBook {
   // forbidden: the token is nobody's.
   [[nodiscard]] Result<Person> by_token(std::string_view token) const;
   [[nodiscard]] std::optional<Person> by_id(std::string_view id) const;
+  // Whether this person is in both, with the same token.
+  [[nodiscard]] bool same_token(std::string_view id, const PeopleBook& other) const;
   [[nodiscard]] bool empty() const { return people_.empty(); }
 
  private:
+  [[nodiscard]] const PersonSettings* find(std::string_view id) const;
+
   std::vector<PersonSettings> people_;  // digests in lower case
 };
 

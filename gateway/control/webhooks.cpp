@@ -17,9 +17,10 @@ constexpr int kTries = 6;
 constexpr auto kWait = std::chrono::seconds(10);
 constexpr std::size_t kMostPending = 1'000;  // deliveries under way; beyond it the newest are only logged
 constexpr std::size_t kMostAnswer = 64U << 10;
+constexpr std::size_t kMostSlack = 1'900;  // bytes; Slack refuses a block with a longer text whole
 
 // It reads like an auditor and can do nothing.
-Person reader() { return Person{"gateway", static_cast<unsigned>(Role::auditor), {}}; }
+Person reader() { return Person{std::string(kGatewayReader), static_cast<unsigned>(Role::auditor), {}}; }
 
 std::string text(const bj::object& object, std::string_view name) {
   const auto* value = object.if_contains(name);
@@ -30,6 +31,16 @@ const bj::object& child(const bj::object& object, std::string_view name) {
   static const bj::object none;
   const auto* value = object.if_contains(name);
   return value != nullptr && value->is_object() ? value->as_object() : none;
+}
+
+std::string voters(const bj::object& ask) {
+  std::string out;
+  const auto* votes = ask.if_contains("votes");
+  if (votes == nullptr || !votes->is_array()) return out;
+  for (const bj::value& vote : votes->as_array()) {
+    if (vote.is_object()) out += (out.empty() ? "" : ", ") + text(vote.as_object(), "by");
+  }
+  return out;
 }
 
 // What templates may name. The sentence has its values only where the config says so.
@@ -45,6 +56,8 @@ std::map<std::string, std::string> fields_of(const bj::object& ask, bool argumen
   out["says"] = says;
   out["effect"] = text(child(child(view, "effect"), "effective"), "category");
   out["url"] = console.empty() ? std::string() : console + "/#/asks/" + out["id"];
+  if (out["state"] == "consumed") out["state"] = "approved";  // at once spent is still a yes
+  if (out["state"] == "approved") out["endedBy"] = voters(ask);
   const bool waits = out["state"] == "pending";
   out["title"] =
       waits ? "An agent asks: " + says
@@ -76,6 +89,14 @@ void fill(bj::value& value, const std::map<std::string, std::string>& fields) {
   }
 }
 
+// At most so many bytes, at the end of a character, and saying that there is more.
+std::string cut(const std::string& utf8, std::size_t most) {
+  if (utf8.size() <= most) return utf8;
+  std::size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(utf8[end]) & 0xC0U) == 0x80U) --end;
+  return utf8.substr(0, end) + "…";
+}
+
 // In Slack's own markup these three would mention, link or format; as entities they are text.
 std::string slack_text(const std::string& plain) {
   std::string out;
@@ -96,18 +117,19 @@ bj::value slack(const std::map<std::string, std::string>& fields) {
   const std::string line = fmt::format("{} · {}/{} · expires {}", fields.at("principal"), fields.at("server"),
                                        fields.at("tool"), fields.at("expires"));
   bj::array blocks{
-      bj::object{
-          {"type", "section"},
-          {"text", bj::object{{"type", "plain_text"}, {"text", fields.at("title").substr(0, 2900)}, {"emoji", false}}}},
+      bj::object{{"type", "section"},
+                 {"text",
+                  bj::object{{"type", "plain_text"}, {"text", cut(fields.at("title"), kMostSlack)}, {"emoji", false}}}},
       bj::object{{"type", "context"},
-                 {"elements", bj::array{bj::object{{"type", "plain_text"}, {"text", line}, {"emoji", false}}}}}};
+                 {"elements",
+                  bj::array{bj::object{{"type", "plain_text"}, {"text", cut(line, kMostSlack)}, {"emoji", false}}}}}};
   if (!fields.at("url").empty()) {
     bj::object button{{"type", "button"},
                       {"text", bj::object{{"type", "plain_text"}, {"text", "Look at it"}}},
                       {"url", fields.at("url")}};
     blocks.emplace_back(bj::object{{"type", "actions"}, {"elements", bj::array{std::move(button)}}});
   }
-  return bj::object{{"blocks", std::move(blocks)}, {"text", slack_text(fields.at("title"))}};
+  return bj::object{{"blocks", std::move(blocks)}, {"text", slack_text(cut(fields.at("title"), kMostSlack))}};
 }
 
 bj::value teams(const std::map<std::string, std::string>& fields) {
@@ -197,25 +219,35 @@ asio::awaitable<void> Webhooks::tell_one(std::string approval) {
   boost::system::error_code ec;
   const bj::value parsed = bj::parse(*ask, ec);
   if (ec || !parsed.is_object()) co_return;
-  const std::string state = text(parsed.as_object(), "state");
+  const std::string is = text(parsed.as_object(), "state");
+  // A call that was held is sent as soon as it is approved: what people want to hear is that it was.
+  const std::string state = is == "consumed" ? "approved" : is;
   const auto known = told_.find(approval);
-  if (known != told_.end() && known->second == state) co_return;
+  const std::string told = known == told_.end() ? std::string() : known->second;
   const bool waits = state == "pending";
-  // Spent, or over without anybody having been told that it waits: nobody needs to hear of it.
-  if (!waits && known == told_.end()) co_return;
-  if (waits || state == "approved")
+  if (waits || is == "approved")
     told_[approval] = state;
   else
     told_.erase(approval);
-  if (state == "consumed") co_return;
+  // Told already, or over without anybody having been told that it waits: nobody needs to hear of it.
+  if (told == state || (!waits && told.empty())) co_return;
   for (const Webhook& hook : hooks_) {
     if (!waits && !hook.settings.answers) continue;
     std::string body = webhook_body(hook.settings, *ask, address_);
-    if (!body.empty()) tasks_.spawn("notify " + approval, deliver(hook, approval + "/" + state, std::move(body)));
+    if (!body.empty()) tasks_.spawn("notify " + approval, deliver(hook, approval, state, std::move(body)));
   }
 }
 
-asio::awaitable<void> Webhooks::deliver(const Webhook& hook, std::string id, std::string body) {
+// Whether a notice is still true: that one waits is no news once it does not.
+bool Webhooks::is_stale(const std::string& approval, const std::string& state) const {
+  if (state != "pending") return false;
+  const auto known = told_.find(approval);
+  return known == told_.end() || known->second != state;
+}
+
+asio::awaitable<void> Webhooks::deliver(const Webhook& hook, std::string approval, std::string state,
+                                        std::string body) {
+  const std::string id = approval + "/" + state;
   auto pause = std::chrono::duration_cast<Deadline::Clock::duration>(kFirstPause);
   for (int attempt = 1;; ++attempt) {
     const Status sent = co_await send(hook, id, body);
@@ -225,7 +257,7 @@ asio::awaitable<void> Webhooks::deliver(const Webhook& hook, std::string id, std
                  {{"delivery", id}, {"to", hook.url.host}, {"reason", sent.error().message}, {"again", again}});
     if (!again) co_return;
     const bool went_on = co_await sleep_until(Deadline::after(pause));
-    if (!went_on) co_return;
+    if (!went_on || is_stale(approval, state)) co_return;
     pause *= 4;
   }
 }

@@ -40,7 +40,8 @@ class Webhooks {
  private:
   asio::awaitable<void> tell_all();
   asio::awaitable<void> tell_one(std::string approval);
-  asio::awaitable<void> deliver(const Webhook& hook, std::string id, std::string body);
+  asio::awaitable<void> deliver(const Webhook& hook, std::string approval, std::string state, std::string body);
+  [[nodiscard]] bool is_stale(const std::string& approval, const std::string& state) const;
   asio::awaitable<Status> send(const Webhook& hook, const std::string& id, const std::string& body);
 
   std::vector<Webhook> hooks_;

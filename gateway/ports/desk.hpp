@@ -13,6 +13,9 @@
 
 namespace sallyport::gateway {
 
+// Who reads for the notices: an id that no person can have.
+inline constexpr std::string_view kGatewayReader = "gateway";
+
 namespace asio = boost::asio;
 
 using DeskAnswer = asio::awaitable<Result<std::string>>;

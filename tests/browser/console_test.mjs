@@ -107,6 +107,7 @@ test("what an auditor sees cannot be answered", async () => {
   const agent = await gateway.agent();
   const answer = agent.call("refund", { order: "7", amount: 40 });
   await page.getByText("This one is not yours to answer.").waitFor();
+  await page.getByText("Their values are for those who may answer this.").waitFor();
   assert.equal(await page.locator("#act").count(), 0);
   await page.keyboard.press("a");
   assert.equal(await page.locator("#act").count(), 0);
@@ -194,6 +195,66 @@ test("similar calls are one group, of which some are approved and the rest stay"
   assert.deepEqual(results.map((one) => code(one)), [undefined, undefined, "APPROVAL_DENIED", undefined]);
   const receipts = (await gateway.api("dana", "GET", "/api/v1/receipts?kind=intent")).body.receipts;
   assert.equal(new Set(receipts.map((one) => one.receipt.predicate.approval.id)).size, 3, "each spent its own approval");
+});
+
+test("what joins a group under a person's hand is not ticked, and what they ticked off stays so", async () => {
+  const page = await open("kim");
+  const agent = await gateway.agent();
+  const answers = [1, 2, 3].map((n) => agent.call("write_note", { path: "/notes/" + n, text: "same" }));
+  await page.getByRole("heading", { name: "3 similar calls of write_note" }).waitFor();
+  const table = page.getByRole("region", { name: "What differs" });
+  await table.getByLabel(/take Write the note "\/notes\/2"/).uncheck();
+  await page.locator("#reason").fill("not two");
+  await page.getByRole("button", { name: "Approve 2" }).click();
+  answers.push(agent.call("write_note", { path: "/notes/4", text: "same" }));
+  await page.getByRole("heading", { name: "4 similar calls of write_note" }).waitFor();
+  assert.equal(await table.getByLabel(/take Write the note "\/notes\/2"/).isChecked(), false);
+  assert.equal(await table.getByLabel(/take Write the note "\/notes\/4"/).isChecked(), false);
+  assert.equal(await page.locator("#reason").inputValue(), "not two");
+  await page.getByRole("button", { name: "Approve 2" }).click();
+  await page.getByRole("button", { name: "Approve exactly these 2" }).click();
+  await until(() => gateway.calls().length === 2, "two calls");
+  for (const one of await gateway.waiting(2)) await gateway.api("dana", "POST", "/api/v1/approvals/" + one.id + "/deny", { reason: "no" });
+  assert.deepEqual((await Promise.all(answers)).map((one) => code(one)), [undefined, "APPROVAL_DENIED", undefined, "APPROVAL_DENIED"]);
+});
+
+test("the page that a person reads stays when somebody else answers it", async () => {
+  const page = await open("dana");
+  const agent = await gateway.agent();
+  const first = agent.call("refund", { order: "1", amount: 1 });
+  await page.getByRole("heading", { name: /Refund 1 for/ }).waitFor();
+  const second = agent.call("refund", { order: "2", amount: 2 });
+  await page.getByText(/Refund 2 for/).first().waitFor();
+  const [one] = (await gateway.waiting(2)).sort((a, b) => a.created.localeCompare(b.created));
+  await gateway.api("kim", "POST", "/api/v1/approvals/" + one.id + "/deny", { reason: "seen by kim" });
+  assert.equal(code(await first), "APPROVAL_DENIED");
+  await page.locator("#page").getByText(/denied by user:kim/).waitFor();
+  await page.keyboard.press("a");
+  await page.keyboard.press("Enter");
+  assert.equal(await page.getByRole("heading", { name: /Refund 1 for/ }).count(), 1, "no other page came under their hand");
+  assert.equal((await gateway.waiting(1)).length, 1);
+  await page.keyboard.press("j");
+  await page.getByRole("heading", { name: /Refund 2 for/ }).waitFor();
+  await page.keyboard.press("d");
+  await page.keyboard.press("Enter");
+  assert.equal(code(await second), "APPROVAL_DENIED");
+});
+
+test("a person answers by tapping on a phone", async () => {
+  const page = await open("dana", { width: 390, height: 844 });
+  const agent = await gateway.agent();
+  const first = agent.call("refund", { order: "1", amount: 1 });
+  await page.getByRole("link", { name: /Refund 1 for/ }).click();
+  await page.getByRole("button", { name: "Approve…" }).click();
+  await page.getByRole("button", { name: "Approve exactly this" }).click();
+  assert.equal(words(await first), "done: refund");
+  await page.getByText("Nothing waits").waitFor();
+  const second = agent.call("refund", { order: "2", amount: 2 });
+  await page.getByRole("link", { name: /Refund 2 for/ }).click();
+  await page.getByRole("button", { name: "Deny…" }).click();
+  await page.getByLabel(/Why/).fill("from the train");
+  await page.getByRole("button", { name: "Deny" }).click();
+  assert.match(words(await second), /from the train/);
 });
 
 test("a grant for the run is given in words, answers the like, is listed and revoked", async () => {

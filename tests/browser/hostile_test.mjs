@@ -34,6 +34,36 @@ test("markup, overrides and look-alike banners are shown as what they are", asyn
   assert.equal(code(await answer), "APPROVAL_DENIED");
 });
 
+// In the table of a group two names must never become one: what stands there is what is approved.
+test("names that only look like a place inside another stay apart in a group, and lists are not objects", async () => {
+  const tools = [{ name: "write_note", inputSchema: { type: "object" } }];
+  gateway = await new Gateway({ tools }).start();
+  page = await openConsole(gateway, "kim");
+  const agent = await gateway.agent();
+  const twins = [{ to: { x: "good" }, "to.x": "evil-1", list: ["same"] }, { to: { x: "good" }, "to.x": "evil-2", list: { 0: "same" } }];
+  const answers = twins.map((one) => agent.call("write_note", one));
+  await page.getByRole("heading", { name: "2 similar calls of write_note" }).waitFor();
+  const table = await page.getByRole("region", { name: "What differs" }).innerText();
+  assert.match(table, /evil-1/);
+  assert.match(table, /evil-2/);
+  assert.match(table, /list\[0\]/);
+  assert.match(table, /list\["0"\]/);
+  for (const one of await gateway.waiting(2)) await gateway.api("dana", "POST", "/api/v1/approvals/" + one.id + "/deny", { reason: "no" });
+  await Promise.all(answers);
+});
+
+test("letters of two alphabets in one word are marked", async () => {
+  gateway = await new Gateway().start();
+  page = await openConsole(gateway, "dana");
+  const agent = await gateway.agent();
+  const answer = agent.call("refund", { order: "p\u0430ypal", amount: 1, note: "Привет, Ümläut und kanji \u6f22\u5b57" });
+  await page.locator("#page h1").waitFor();
+  assert.deepEqual([...new Set(await page.locator("#page .code mark").allInnerTexts())], ["p\u0430ypal"]);
+  await page.keyboard.press("d");
+  await page.keyboard.press("Enter");
+  assert.equal(code(await answer), "APPROVAL_DENIED");
+});
+
 test("an argument of a megabyte is folded, says how long it is, and opens whole", async () => {
   gateway = await new Gateway().start();
   page = await openConsole(gateway, "dana");

@@ -37,7 +37,6 @@ for (const colorScheme of ["light", "dark"]) {
         const [early] = await gateway.waiting();
         await gateway.api("dana", "POST", "/api/v1/approvals/" + early.id + "/approve", { shown: early.shown });
         await first;
-        await agent.call("vanish", {});
         const waiting = [agent.call("refund", { order: "A-1041", amount: 480, note: "Customer\u202e says: " + "please ".repeat(150) }),
           ...[1, 2, 3, 4, 5].map((n) => agent.call("write_note", { path: "/srv/notes/2026-11-" + (20 + n), text: "Shift report " + n })),
           agent.call("write_note", { path: "/srv/notes/summary", text: "All five shifts were quiet." })];
@@ -59,16 +58,23 @@ for (const colorScheme of ["light", "dark"]) {
         await page.evaluate((id) => { location.hash = "#/asks/" + id; }, single.id);
         await page.getByRole("heading", { name: /Write the note/ }).waitFor();
         await page.keyboard.press("a");
-        if (await page.getByLabel("this run").count()) {
-          await page.getByLabel("this run").check();
-          await judge(page, name("grant"));
-        }
+        await page.getByLabel("this run").check();
+        await judge(page, name("grant"));
         await page.keyboard.press("Escape");
         await page.evaluate((id) => { location.hash = "#/asks/" + id; }, "g_" + single.group);
-        await page.getByRole("heading", { name: /similar calls/ }).waitFor().catch(() => {});
+        await page.getByRole("heading", { name: "6 similar calls of write_note" }).waitFor();
         await judge(page, name("group"));
         for (const one of await gateway.waiting(7)) await gateway.api("dana", "POST", "/api/v1/approvals/" + one.id + "/deny", { reason: "That order is closed." });
         await Promise.all(waiting);
+        await agent.call("vanish", {});
+        const late = agent.call("refund", { order: "A-1042", amount: 20 });
+        const [unsure] = await gateway.waiting();
+        await page.evaluate((id) => { location.hash = "#/asks/" + id; }, unsure.id);
+        await page.getByRole("heading", { name: /Refund 20/ }).waitFor();
+        await page.getByText("It is not known whether these took effect").waitFor();
+        await judge(page, name("unknown"));
+        await gateway.api("dana", "POST", "/api/v1/approvals/" + unsure.id + "/deny", { reason: "Look at the lost one first." });
+        await late;
         for (const [hash, heading] of [["history", "History"], ["operations", "Operations"], ["receipts", "Receipts"], ["grants", "Grants"], ["servers", "Servers and tools"], ["definitions", "Definitions"]]) {
           await page.evaluate((to) => { location.hash = "#/" + to; }, hash);
           await page.getByRole("heading", { name: heading, exact: true }).waitFor();

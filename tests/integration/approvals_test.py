@@ -114,10 +114,27 @@ class Approvals(Case):
         watch.wait_for("0 waiting")
         thread, answers = self.calling(g.client().connect(), {"n": 3})
         watch.wait_for(r"asks for +Raw 3")
+        watch.wait_for(r"\[q\]uit")
         watch.type("q")
         self.assertEqual(watch.child.wait(LIMIT), 0)
         ask, = self.waiting(g)
         self.assertEqual(self.as_owner(g, "approvals", "deny", ask["id"]).returncode, 0)
+
+    def test_what_is_typed_before_an_ask_is_there_answers_nothing(self):
+        g = self.start()
+        watch = Terminal(self, [PROGRAMS["sallyport"], "approvals", "watch", "--config", str(g.config), "--token-file", str(g.state / "owner.token")])
+        watch.wait_for("0 waiting")
+        watch.type("ayayay")
+        watch.wait_for("ayayay")  # the terminal has it
+        thread, answers = self.calling(g.client().connect(), {"n": 1})
+        watch.wait_for(r"\[d\]eny")
+        watch.type("d")
+        watch.wait_for("why")
+        watch.type("I had not seen it\n")
+        watch.wait_for("is denied")
+        thread.join(LIMIT)
+        self.assertEqual(code_of(answers[0]), "APPROVAL_DENIED")
+        watch.type("q")
 
     def test_clients_that_time_out_and_retry_end_in_one_execution(self):
         g = self.start()

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "schemas/core/time.hpp"
 #include "schemas/model/decision.hpp"
@@ -22,9 +23,11 @@ struct Grant {
   std::string principal;
   std::string run;         // empty: until `expires` in any run
   std::string conditions;  // JSON text in the conditions language: what every member of the arguments must fulfil
-  std::string by;          // person id
-  std::string approval;    // ap_…: the ask that was answered with it
-  std::string shown;       // digest of what that person saw
+  // Names in the client's `_meta` that were shown beside the arguments: with any value, and no others.
+  std::vector<std::string> meta;
+  std::string by;        // person id
+  std::string approval;  // ap_…: the ask that was answered with it
+  std::string shown;     // digest of what that person saw
   UnixMillis created = 0;
   UnixMillis expires = 0;
   std::uint64_t most = 0;  // uses; 0: no bound but the time
@@ -42,6 +45,7 @@ struct GrantUse {
   std::string_view identity, definition, contract;
   std::string_view principal;
   std::string_view run;
+  std::vector<std::string> meta;  // names that the client sends on beside the arguments
 };
 [[nodiscard]] bool in_force(const Grant& grant, UnixMillis now);
 [[nodiscard]] bool covers(const Grant& grant, const GrantUse& use, UnixMillis now);

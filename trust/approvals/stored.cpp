@@ -164,6 +164,7 @@ std::string print(const Grant& grant) {
   write_time(out, "expires", grant.expires);
   out.member("id", grant.id);
   out.text("identity", grant.identity);
+  if (!grant.meta.empty()) out.list("meta", grant.meta);
   if (grant.most > 0) out.member("most", grant.most);
   out.member("principal", grant.principal);
   out.text("reason", grant.reason);
@@ -192,6 +193,10 @@ Result<Grant> parse_grant(std::string_view text) {
   out.expires = in.number("expires");
   out.id = in.text("id");
   out.identity = in.text("identity");
+  for (const auto item : in.list("meta").elements()) {
+    in.require(item.is_string());
+    out.meta.push_back(item.string());
+  }
   out.most = static_cast<std::uint64_t>(in.number("most"));
   out.principal = in.text("principal");
   out.reason = in.text("reason");

@@ -20,7 +20,8 @@ function where(ask, changed) {
     const scalar = node.kind === "scalar" ? node.raw : "";
     const number = /^-?\d/.test(scalar);
     const path = /^"\/[^\\]*\/[^\\/]*"$/.test(scalar);
-    const choice = { literal, name, kind: exact === null ? "any" : "exact", exact, text: scalar || "what is shown" };
+    const shown = scalar || (node.kind === "array" ? "a list of the values shown" : "what is shown");
+    const choice = { literal, name, kind: exact === null ? "" : "exact", exact, text: shown };
     const bound = make("input", { type: "text", "aria-label": "bound of " + name, hidden: true, on: { input: () => {
       choice.text = bound.value.trim();
       changed();
@@ -29,10 +30,11 @@ function where(ask, changed) {
       choice.kind = select.value;
       bound.hidden = choice.kind !== "most" && choice.kind !== "within";
       bound.value = choice.kind === "most" ? scalar : choice.kind === "within" ? scalar.slice(1, scalar.lastIndexOf("/")) : "";
-      choice.text = bound.hidden ? scalar || "what is shown" : bound.value;
+      choice.text = bound.hidden ? shown : bound.value;
       changed();
     } } });
-    if (exact !== null) select.append(make("option", { value: "exact" }, "exactly as shown"));
+    if (exact !== null) select.append(make("option", { value: "exact" }, node.kind === "array" ? "only the values shown" : "exactly as shown"));
+    else select.append(make("option", { value: "" }, "choose…"));
     if (number) select.append(make("option", { value: "most" }, "at most …"));
     if (path) select.append(make("option", { value: "within" }, "a path within …"));
     select.append(make("option", { value: "any" }, "anything"));
@@ -83,7 +85,10 @@ export function actBar(ask, { operator, send }) {
       grant.hidden = length === "once";
       grant.querySelector("#until").hidden = length !== "until";
       yes.firstChild.textContent = length === "once" ? "Approve exactly this" : "Approve this, and later calls like it";
-      const lines = choices.map((one) => condition([one.name, one.kind, one.text]));
+      const lines = [...choices.map((one) => condition([one.name, one.kind, one.text])),
+        ...((offer && offer.meta) || []).map((name) => "`_meta` may hold `" + name + "` with any value")];
+      const unsaid = choices.filter((one) => one.kind === "" || ((one.kind === "most" || one.kind === "within") && !one.text));
+      yes.disabled = length !== "once" && (unsaid.length > 0 || (length === "until" && !until.value));
       words.textContent = "Grant: " + ask.principal + " may call " + ask.tool + " of " + ask.server + (length === "run" ? " in this run" : "") +
         " where " + (lines.length ? lines.join(", ") : "it has no arguments") + ". It answers only the rule " + (offer ? offer.rules.map((one) => one.id).join(", ") : "") + ".";
     }

@@ -116,7 +116,11 @@ async function showAsks(fresh = []) {
   const wide = matchMedia("(min-width: 56.01rem)").matches;
   const { keys } = sideList(groups, id);
   order = keys;
-  if (!id && wide && keys.length) id = keys[0];
+  // What was picked for a person stays what they look at, also when it ends or others come before it.
+  if (!id && wide && keys.length) {
+    id = keys[0];
+    history.replaceState(null, "", "#/asks/" + id);
+  }
   const { list } = sideList(groups, id);
   for (const link of list.querySelectorAll("a")) link.classList.toggle("fresh", fresh.includes(link.dataset.id));
   const side = make("aside", { className: "side", "aria-label": "Waiting" }, make("h1", {}, asks.length ? "Waiting for an answer" : "Nothing waits"), list);
@@ -140,9 +144,11 @@ async function showOne(id, groups, mine) {
   if (list) {
     const key = id + list.map((one) => one.shown).join();
     if (shown.key === key) return;
-    const { page: parts, bar } = renderGroup(list, answerAll);
-    shown = { key, bar };
+    const typing = shown.bar && shown.bar.contains(document.activeElement) ? document.activeElement.id : "";
+    const { page: parts, bar } = renderGroup(list, answerAll, shown.id === id ? shown.bar : null);
+    shown = { key, bar, id };
     page.replaceChildren(...parts.filter(Boolean), bar);
+    if (typing && get(typing)) get(typing).focus();
     return;
   }
   const known = asks.find((one) => one.id === id);
@@ -182,7 +188,10 @@ async function answer(ask, verb, body) {
     const done = await api("POST", "approvals/" + ask.id + "/" + verb, body);
     const given = (done.grants || []).length ? " Grant " + done.grants.map((one) => one.id).join(", ") + " is in force." : "";
     say((done.state === "pending" ? "Your answer counts; it waits for more: " : done.state === "approved" ? "Approved: " : "Denied: ") + says(ask) + "." + given);
-    if (done.state !== "pending") afterAnswer(ask.id);
+    if (done.state !== "pending") {
+      asks = asks.filter((one) => one.id !== ask.id);  // the list that comes says the same, a moment later
+      afterAnswer(ask.id);
+    }
   } catch (error) {
     failed(error);
   }
@@ -194,6 +203,8 @@ async function answerAll(verb, body) {
   try {
     const done = await api("POST", "answers/" + verb, body);
     const bad = done.answered.filter((one) => one.error);
+    const over = new Set(done.answered.filter((one) => one.state && one.state !== "pending").map((one) => one.id));
+    asks = asks.filter((one) => !over.has(one.id));
     say(done.answered.length - bad.length + (verb === "approve" ? " approved" : " denied") + (bad.length ? "; " + bad.map((one) => one.id + ": " + one.error.message).join("; ") : "."), bad.length > 0);
   } catch (error) {
     failed(error);

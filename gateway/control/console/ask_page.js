@@ -1,18 +1,18 @@
 // One ask, whole: everything that the approver must see stands here, in the order in which it matters.
 import { cell, codeBlock, folded, make, marked, rows, table, when } from "./dom.js";
 import { differences } from "./definitions.js";
-import { declared, effective, says, terms, vote } from "./words.js";
+import { declared, effective, says, state, terms, vote } from "./words.js";
 
 const kShownApart = new Set(["salt", "approval", "arguments", "asks", "changed", "claimed", "created", "definition", "difference", "effect",
   "expires", "grants", "heading", "idempotencyKey", "identity", "last", "operation", "principal", "rules", "says", "scope", "server", "tool", "unknowns", "forwarded"]);
 
 const section = (title, ...content) => make("section", {}, make("h2", {}, title), content);
 
-function chips(ask, view) {
+export function chips(ask, view) {
   const holds = (view.effect && view.effect.effective) || {};
   const chip = (text, kind) => make("span", { className: "chip" + (kind ? " " + kind : "") }, text);
   return make("div", { className: "chips" },
-    ask.state !== "pending" ? chip(ask.state, ask.state === "consumed" || ask.state === "approved" ? "good" : "bad") : "",
+    ask.state !== "pending" ? chip(...state(ask.state)) : "",
     chip(holds.category || "unrated", holds.category === "unrated" || !holds.category ? "warn" : ""),
     holds.destructive ? chip("destructive", "bad") : "",
     (holds.labels || []).map((label) => chip(label, label === "money" || label === "credentials" ? "bad" : "")),
@@ -56,7 +56,7 @@ export function renderAsk(ask, me, receipts) {
     !pending && (ask.reason || ask.endedBy) ? make("p", { className: "sub" }, ask.state, ask.endedBy ? " by " + ask.endedBy : "", ask.reason ? [": ", folded(ask.reason)] : "") : ""));
   parts.push(view.arguments
     ? section("Arguments", codeBlock(view.arguments, "Arguments"))
-    : section("Arguments", make("p", { className: "hint" }, "They are no longer kept: the operation is closed. Receipts commit to them.")));
+    : section("Arguments", make("p", { className: "hint" }, ask.withheld ? "Their values are for those who may answer this." : "They are no longer kept: the operation is closed. Receipts commit to them.")));
   if (view.forwarded) parts.push(section("Also sent to the server", rows(Object.entries(view.forwarded).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]))));
   if (view.last) {
     const which = make("p", { className: "hint" }, make("a", { href: "#/operations/" + view.last.operation }, view.last.operation), ", ", when(view.last.at));

@@ -25,15 +25,27 @@ export const get = (id) => document.getElementById(id);
 // `\u{202E}` is how the gateway shows a character that does not show itself.
 const kHidden = /\\u\{[0-9A-F]{1,6}\}/g;
 
-export function marked(text) {
+// A word of letters that look alike in two alphabets: `pаypal` with a Cyrillic а.
+const kWord = /[\p{L}\p{M}]+/gu;
+const kLatin = /\p{Script=Latin}/u;
+const kLooksLatin = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}]/u;
+
+function split(text, pattern, title, isOne, rest) {
   const out = [];
   let at = 0;
-  for (const found of String(text).matchAll(kHidden)) {
-    out.push(text.slice(at, found.index), make("mark", { title: "a hidden character, made visible" }, found[0]));
+  for (const found of text.matchAll(pattern)) {
+    if (!isOne(found[0])) continue;
+    out.push(rest(text.slice(at, found.index)), make("mark", { title }, found[0]));
     at = found.index + found[0].length;
   }
-  out.push(String(text).slice(at));
+  out.push(rest(text.slice(at)));
   return out;
+}
+
+export function marked(text) {
+  const mixed = (part) => (/[^\x00-\x7f]/.test(part)
+    ? split(part, kWord, "letters of two alphabets in one word", (word) => kLatin.test(word) && kLooksLatin.test(word), (one) => one) : part);
+  return split(String(text), kHidden, "a hidden character, made visible", () => true, mixed);
 }
 
 const kMostText = 600;
@@ -98,7 +110,7 @@ export const cell = (value, className) => make("td", { className }, value === ""
 
 export function span(milliseconds) {
   const seconds = Math.abs(milliseconds) / 1000;
-  if (seconds < 90) return Math.round(seconds) + " s";
+  if (seconds < 60) return Math.round(seconds) + " s";
   if (seconds < 5400) return Math.round(seconds / 60) + " min";
   if (seconds < 172800) return Math.round(seconds / 3600) + " h";
   return Math.round(seconds / 86400) + " days";
@@ -108,5 +120,5 @@ export function when(utc) {
   const time = Date.parse(utc);
   if (Number.isNaN(time)) return utc || "";
   const left = time - Date.now();
-  return make("time", { dateTime: utc, title: utc }, left > 0 ? "in " + span(left) : span(left) + " ago");
+  return make("time", { dateTime: utc, title: utc }, left > 0 ? "in " + span(left) : left > -5000 ? "just now" : span(left) + " ago");
 }

@@ -58,18 +58,25 @@ export function parse(text) {
 // A name's literal as people read it.
 export const bare = (literal) => literal.slice(1, -1);
 
-// [path, raw] of every leaf, in order.
+// [path, raw] of every leaf, in order. No two leaves of a document have one path, whatever its names are: a name that
+// is no plain word stands in quotes, an index in brackets.
 export function leaves(node, path = "") {
   if (node.kind === "scalar") return [[path, node.raw]];
-  const inside = node.kind === "object" ? node.members.map(([name, item]) => [bare(name), item]) : node.items.map((item, index) => [String(index), item]);
+  const step = (literal) => (/^"[A-Za-z_][A-Za-z0-9_-]*"$/.test(literal) ? (path ? "." : "") + bare(literal) : "[" + literal + "]");
+  const inside = node.kind === "object" ? node.members.map(([name, item]) => [step(name), item]) : node.items.map((item, index) => ["[" + index + "]", item]);
   if (!inside.length) return [[path, node.kind === "object" ? "{}" : "[]"]];
-  return inside.flatMap(([name, item]) => leaves(item, path ? path + "." + name : name));
+  return inside.flatMap(([name, item]) => leaves(item, path + name));
 }
 
-// The condition that only this value fulfils, as JSON text; null: there is none (lists, hidden characters).
+// The condition that is fulfilled by what is shown and by nothing wider, as JSON text; null: there is none (lists of more
+// than plain values, hidden characters). Of a list: as many, each one of those that are shown.
 export function exactly(node) {
   if (node.kind === "scalar") return node.raw.includes("\\u{") ? null : node.raw;
-  if (node.kind === "array") return null;
+  if (node.kind === "array") {
+    const items = node.items.map((item) => (item.kind === "scalar" ? exactly(item) : null));
+    if (!items.length || items.includes(null)) return null;
+    return '{"items":[' + [...new Set(items)].join(",") + '],"minItems":' + items.length + ',"maxItems":' + items.length + "}";
+  }
   const members = node.members.map(([name, item]) => [name, exactly(item)]);
   if (members.some(([name, text]) => text === null || name.includes("\\u{") || name.endsWith('?"'))) return null;
   return '{"members":{' + members.map(([name, text]) => name + ":" + text).join(",") + "}}";

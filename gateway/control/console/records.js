@@ -2,7 +2,7 @@
 import { api, query } from "./api.js";
 import { cell, codeBlock, folded, make, marked, rows, table, when } from "./dom.js";
 import { receiptsTimeline } from "./ask_page.js";
-import { declared, effective, outcome, says } from "./words.js";
+import { declared, effective, outcome, says, state } from "./words.js";
 
 const kMost = 200;
 
@@ -16,13 +16,13 @@ function choose(label, name, value, options, go) {
 }
 
 export async function history(parameters, go) {
-  const state = parameters.get("state") || "";
-  const { approvals } = await api("GET", query("approvals", { state, limit: String(kMost) }));
+  const wanted = parameters.get("state") || "";
+  const { approvals } = await api("GET", query("approvals", { state: wanted, limit: String(kMost) }));
   const states = ["", "pending", "approved", "consumed", "denied", "expired", "cancelled", "invalidated", "revoked"];
-  const answered = approvals.filter((ask) => state || ask.state !== "pending");
-  return [head("History", choose("state", "state", state, states.map((one) => [one, one || "all that ended"]), go)),
+  const answered = approvals.filter((ask) => wanted || ask.state !== "pending");
+  return [head("History", choose("state", "state", wanted, states.map((one) => [one, one ? state(one)[0] : "all that ended"]), go)),
     answered.length ? make("div", { className: "card" }, table("Asks", ["Call", "From", "State", "By", "When", "Reason"], answered.map((ask) => make("tr", {},
-      make("td", {}, make("a", { href: "#/asks/" + ask.id }, marked(says(ask)))), cell(ask.principal), cell(ask.state),
+      make("td", {}, make("a", { href: "#/asks/" + ask.id }, marked(says(ask)))), cell(ask.principal), cell(make("span", { className: "chip " + state(ask.state)[1] }, state(ask.state)[0])),
       cell(ask.endedBy || (ask.votes || []).map((one) => one.by).join(", ")), cell(when(ask.ended || ask.created)), cell(ask.reason || ""))))) : empty("Nothing yet", "What was asked and answered stands here.")];
 }
 

@@ -29,11 +29,16 @@ export function terms(one, missing, pending) {
 
 export const vote = (one) => one.by + (one.vote === "approve" ? " approved" : " denied") + (one.reason ? ": " + one.reason : "");
 
+const kStates = { consumed: ["approved and used", "good"], approved: ["approved, not used yet", "good"], denied: ["denied", "bad"], revoked: ["taken back", "bad"], pending: ["waits", ""] };
+// What became of an ask: [words, kind of chip].
+export const state = (value) => kStates[value] || [value, "warn"];
+
 const kOutcomes = { none: "did not happen", applied: "took effect", unknown: "outcome unknown" };
 export const outcome = (value) => kOutcomes[value] || value || "";
 
 // The conditions of a grant, as the gateway words them; `choices`: [name, kind, text].
 export function condition([name, kind, text]) {
+  if (kind === "") return "`" + name + "`: say what it may be";
   if (kind === "any") return "`" + name + "` may be anything";
   if (kind === "most") return "`" + name + "` is at most " + text;
   if (kind === "within") return "`" + name + "` is a path within " + text;

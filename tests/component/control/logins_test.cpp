@@ -74,5 +74,21 @@ TEST_F(Logins, ASessionEndsWithItsPerson) {
   EXPECT_EQ(rig.ask("GET", "/api/v1/me", session).status, 401);
 }
 
+// Whoever had the old token may have made a session or a code with it.
+TEST_F(Logins, ANewTokenEndsTheSessionsAndCodesOfTheOldOneAndNobodyElses) {
+  const std::string kim = token_of(enter(code_of("kim-token")));
+  const std::string dana = token_of(enter(code_of("dana-token")));
+  const std::string code = code_of("kim-token");
+  std::vector<PersonSettings> people = ControlRig::people();
+  for (PersonSettings& one : people) {
+    if (one.person.id == "user:kim") one.token_sha256 = trust::sha256_hex("kim-token-2");
+  }
+  rig.set_people(people);
+  EXPECT_EQ(rig.ask("GET", "/api/v1/me", kim).status, 401);
+  EXPECT_EQ(enter(code).status, 401);
+  EXPECT_EQ(rig.ask("GET", "/api/v1/me", "kim-token-2").status, 200);
+  EXPECT_EQ(rig.ask("GET", "/api/v1/me", dana).status, 200);
+}
+
 }  // namespace
 }  // namespace sallyport::gateway::testing

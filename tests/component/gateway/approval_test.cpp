@@ -413,9 +413,10 @@ TEST(Approvals, ARevokedOneIsNotSpent) {
   ASSERT_TRUE(rig.approve(approval));
   ASSERT_TRUE(rig.await(rig.people->revoke(rig.person("user:dana"), approval, "not today")));
   const CallView told = view(rig.call(client, "sallyport_wait", R"({"id":")" + approval + R"("})"));
-  EXPECT_EQ(told.code, "APPROVAL_INVALIDATED");
+  EXPECT_EQ(told.code, "APPROVAL_DENIED") << "a person's no, and nothing to ask again for";
   EXPECT_NE(told.text.find("not today"), std::string::npos);
   EXPECT_TRUE(rig.all_calls.empty());
+  EXPECT_EQ(view(rig.call(client, "bank__pay", R"({"to":"kim","amount":5})")).code, "APPROVAL_DENIED");
 }
 
 TEST(Approvals, SpentOnesDoNotCountAmongThoseThatWait) {

@@ -142,6 +142,43 @@ TEST(Grants, CanOnlyNarrowWhatWasShown) {
   EXPECT_TRUE(grant(rig, approval, R"({"run":true,"uses":2,"arguments":{"path":"/notes/a","n":{"maximum":5}}})"));
 }
 
+TEST(Grants, SayOfEachArgumentWhatItMayBe) {
+  Rig rig(options());
+  const auto pending = rig.send(rig.client(), "desk__note", R"({"path":"/notes/a","text":"x"})");
+  const std::string approval = rig.pending_approval();
+  const auto given = grant(rig, approval, R"({"run":true})");
+  ASSERT_FALSE(given) << "left out is not anything";
+  EXPECT_EQ(given.error().code, ErrorCode::invalid);
+  EXPECT_FALSE(pending->answer);
+}
+
+// What goes to the server beside the arguments may mean as much as they do.
+TEST(Grants, CoverNothingBesideTheArgumentsThatWasNotShown) {
+  Rig rig(options());
+  const auto client = rig.client();
+  client->hold = Millis(0);
+  const auto call = [&](const std::string& text, const std::string& meta) {
+    const Answer answer = rig.call(client, "desk__note", R"({"path":"/notes/a","text":")" + text + R"("})", meta);
+    Rig::deliver(answer);
+    return view(answer);
+  };
+  const auto answer = [&](const CallView& asked, const std::string& wish) {
+    ASSERT_EQ(asked.code, "APPROVAL_PENDING") << asked.text;
+    const auto given = grant(rig, asked.approval, wish);
+    ASSERT_TRUE(given) << given.error().message;
+    const Answer done = rig.call(client, "sallyport_wait", R"({"id":")" + asked.approval + R"("})");
+    Rig::deliver(done);
+  };
+  answer(call("1", ""), kAnyText);
+  EXPECT_EQ(call("2", "").outcome, "applied");
+  EXPECT_EQ(call("3", R"({"progressToken":7})").outcome, "applied") << "that one stays on the client's leg";
+  answer(call("4", R"({"x/use":"u1"})"), kAnyText);
+  EXPECT_EQ(call("5", R"({"x/use":"u2"})").outcome, "applied") << "its name was shown";
+  EXPECT_EQ(call("6", R"({"x/use":"u3","x/admin":true})").code, "APPROVAL_PENDING");
+  const auto words = boost::json::serialize(grants(rig));
+  EXPECT_NE(words.find("`_meta` may hold `x/use`, with any value"), std::string::npos) << words;
+}
+
 TEST(Grants, EndByUsesTimeAndRevocation) {
   Rig rig(options());
   const auto client = rig.client();
@@ -157,7 +194,8 @@ TEST(Grants, EndByUsesTimeAndRevocation) {
   rig.clock.advance(std::chrono::minutes(2));
   EXPECT_TRUE(asks(rig, second, R"({"path":"/b","text":"5"})")) << "expired";
   const auto third = rig.client("agent:other");
-  const std::string id = granted(rig, third, R"({"run":true})", R"({"path":"/c","text":"6"})");
+  const std::string id =
+      granted(rig, third, R"({"run":true,"arguments":{"path":"/c","text":{}}})", R"({"path":"/c","text":"6"})");
   EXPECT_FALSE(asks(rig, third, R"({"path":"/c","text":"7"})"));
   EXPECT_TRUE(rig.await(rig.people->revoke_grant(rig.person("user:kim"), id, "enough")));
   EXPECT_TRUE(asks(rig, third, R"({"path":"/c","text":"8"})"));

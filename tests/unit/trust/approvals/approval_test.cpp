@@ -279,6 +279,14 @@ TEST(Grant, AnswersOnlyItsOwnRuleToolPrincipalAndTime) {
     if (change == 5) other.contract = "x";
     EXPECT_FALSE(covers(grant, other, 150)) << change;
   }
+  auto beside = use;
+  beside.meta = {"x/use"};
+  EXPECT_FALSE(covers(grant, beside, 150)) << "what was not shown beside the arguments";
+  auto with_meta = grant;
+  with_meta.meta = {"a", "x/use"};
+  EXPECT_TRUE(covers(with_meta, beside, 150));
+  EXPECT_TRUE(covers(with_meta, use, 150));
+  EXPECT_EQ(parse_grant(print(with_meta)), with_meta);
   auto bound = grant;
   bound.run = "run_1";
   EXPECT_TRUE(covers(bound, use, 150));

@@ -36,7 +36,7 @@ test("markup, overrides and look-alike banners are shown as what they are", asyn
 
 // In the table of a group two names must never become one: what stands there is what is approved.
 test("names that only look like a place inside another stay apart in a group, and lists are not objects", async () => {
-  const tools = [{ name: "write_note", inputSchema: { type: "object" } }];
+  const tools = kTools.map((one) => (one.name === "write_note" ? { ...one, inputSchema: { type: "object" } } : one));
   gateway = await new Gateway({ tools }).start();
   page = await openConsole(gateway, "kim");
   const agent = await gateway.agent();

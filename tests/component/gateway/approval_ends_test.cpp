@@ -183,6 +183,8 @@ TEST(AskEnds, DeniedAndRevokedOnesDoNotCountAmongThoseThatWait) {
   ASSERT_TRUE(rig.approve(id));
   ASSERT_TRUE(rig.await(rig.people->revoke(rig.person("user:dana"), id, "no")));
   EXPECT_EQ(waited(rig, client, id).code, "APPROVAL_DENIED");
+  rig.run_until([&] { return rig.calls->in_flight() == 0 && rig.receipts("refusal").size() == 5; });
+  rig.io.poll();
   asked(rig, client, "6");
 }
 

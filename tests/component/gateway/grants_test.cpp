@@ -172,6 +172,7 @@ TEST(Grants, CoverNothingBesideTheArgumentsThatWasNotShown) {
   answer(call("1", ""), kAnyText);
   EXPECT_EQ(call("2", "").outcome, "applied");
   EXPECT_EQ(call("3", R"({"progressToken":7})").outcome, "applied") << "that one stays on the client's leg";
+  EXPECT_EQ(call("3b", R"({"io.modelcontextprotocol/clientInfo":{"name":"a"}})").outcome, "applied") << "and that";
   answer(call("4", R"({"x/use":"u1"})"), kAnyText);
   EXPECT_EQ(call("5", R"({"x/use":"u2"})").outcome, "applied") << "its name was shown";
   EXPECT_EQ(call("6", R"({"x/use":"u3","x/admin":true})").code, "APPROVAL_PENDING");

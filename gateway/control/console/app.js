@@ -108,19 +108,25 @@ function sideList(groups, current) {
 }
 
 let order = [];
+let picked = "";      // the page that was picked for a person, not by them
 
 async function showAsks(fresh = []) {
   const mine = ++turn;
   const groups = groupsOf(asks);
   let { id } = route();
+  const pick = (key) => {
+    id = picked = key;
+    history.replaceState(null, "", "#/asks/" + key);
+  };
   const wide = matchMedia("(min-width: 56.01rem)").matches;
   const { keys } = sideList(groups, id);
   order = keys;
   // What was picked for a person stays what they look at, also when it ends or others come before it.
-  if (!id && wide && keys.length) {
-    id = keys[0];
-    history.replaceState(null, "", "#/asks/" + id);
-  }
+  // Only into a group that has formed around it does it go along, as long as no answer is begun.
+  const one = asks.find((ask) => ask.id === id);
+  if (one && id === picked && (groups.get(one.group) || []).includes(one) && !get("yes")) pick("g_" + one.group);
+  if (id.startsWith("g_") && id === picked && !groups.has(id.slice(2))) id = "";
+  if (!id && wide && keys.length) pick(keys[0]);
   const { list } = sideList(groups, id);
   for (const link of list.querySelectorAll("a")) link.classList.toggle("fresh", fresh.includes(link.dataset.id));
   const side = make("aside", { className: "side", "aria-label": "Waiting" }, make("h1", {}, asks.length ? "Waiting for an answer" : "Nothing waits"), list);

@@ -38,6 +38,7 @@ export function renderGroup(list, send, before) {
   const names = [...new Set(flat.flatMap((one) => [...one.keys()]))];
   const same = names.filter((name) => flat.every((one) => one.get(name) === flat[0].get(name)));
   const differ = names.filter((name) => !same.includes(name));
+  const scopes = new Set(list.map((ask) => ask.view.scope)).size;
   const boxes = list.map((ask) => make("input", { type: "checkbox", checked: kept ? kept.ticks.get(ask.id) === true : true, "aria-label": "take " + says(ask), value: ask.id }));
   const all = make("input", { type: "checkbox", checked: boxes.every((box) => box.checked), "aria-label": "take all", on: { change: () => { for (const box of boxes) box.checked = all.checked; count(); } } });
   const reason = make("input", { id: "reason", type: "text", autocomplete: "off", maxLength: 2000, value: kept ? kept.reason : "" });
@@ -69,16 +70,17 @@ export function renderGroup(list, send, before) {
   count();
   const body = list.map((ask, index) => make("tr", {}, make("td", {}, boxes[index]),
     cell([make("a", { href: "#/asks/" + ask.id }, marked(says(ask))), make("div", { className: "sub" }, when(ask.created), isNew(ask) ? [" · ", make("strong", {}, "new")] : "")]),
-    differ.map((name) => cell(flat[index].get(name) ?? "not there")), cell(ask.view.scope || "")));
+    differ.map((name) => cell(flat[index].get(name) ?? "not there")), scopes > 1 ? cell(ask.view.scope || "the whole server") : []));
   const page = [
     make("header", {}, make("a", { className: "back", href: "#/asks" }, "← All that waits"),
       make("h1", { id: "title" }, list.length + " similar calls of ", marked(first.tool)),
       make("p", { className: "sub" }, marked(first.principal), " asks for ", marked(first.tool), " of ", marked(first.server), ". Answered by ", (first.view.asks || []).map((one) => terms(one)).join("; "), "."),
       make("p", { className: "sub" }, "Rule: ", (first.view.rules || []).length ? first.view.rules.map((rule, index) => [index ? "; " : "", rule.id, rule.message ? [": ", marked(rule.message)] : ""]) : "the policy's default"),
       chips(first, first.view)),
-    make("section", {}, make("h2", {}, "What differs"), table("What differs", [all, "Call", ...differ, "Scope"], body)),
-    same.length ? make("section", {}, make("h2", {}, "What all of them share"),
-      codeBlock(same.map((name) => name + ": " + flat[0].get(name)), "Shared arguments")) : "",
+    make("section", {}, make("h2", {}, "What differs"), table("What differs", [all, "Call", ...differ, ...(scopes > 1 ? ["Scope"] : [])], body)),
+    same.length || scopes === 1 ? make("section", {}, make("h2", {}, "What all of them share"),
+      same.length ? codeBlock(same.map((name) => name + ": " + flat[0].get(name)), "Shared arguments") : "",
+      scopes === 1 ? make("p", { className: "sub" }, "Scope: ", marked(first.view.scope || "the whole server")) : "") : "",
   ];
   const bar = make("div", { className: "act", id: "act", role: "group", "aria-label": "Your answer" },
     make("div", { className: "grow" }, make("label", { htmlFor: "reason" }, "Reason (a denial's goes to the model)"), reason),

@@ -223,8 +223,8 @@ test("the page that a person reads stays when somebody else answers it", async (
   const agent = await gateway.agent();
   const first = agent.call("refund", { order: "1", amount: 1 });
   await page.getByRole("heading", { name: /Refund 1 for/ }).waitFor();
-  const second = agent.call("refund", { order: "2", amount: 2 });
-  await page.getByText(/Refund 2 for/).first().waitFor();
+  const second = agent.call("write_note", { path: "/notes/2", text: "x" });
+  await page.getByText(/Write the note/).first().waitFor();
   const [one] = (await gateway.waiting(2)).sort((a, b) => a.created.localeCompare(b.created));
   await gateway.api("kim", "POST", "/api/v1/approvals/" + one.id + "/deny", { reason: "seen by kim" });
   assert.equal(code(await first), "APPROVAL_DENIED");
@@ -234,7 +234,7 @@ test("the page that a person reads stays when somebody else answers it", async (
   assert.equal(await page.getByRole("heading", { name: /Refund 1 for/ }).count(), 1, "no other page came under their hand");
   assert.equal((await gateway.waiting(1)).length, 1);
   await page.keyboard.press("j");
-  await page.getByRole("heading", { name: /Refund 2 for/ }).waitFor();
+  await page.getByRole("heading", { name: /Write the note/ }).waitFor();
   await page.keyboard.press("d");
   await page.keyboard.press("Enter");
   assert.equal(code(await second), "APPROVAL_DENIED");

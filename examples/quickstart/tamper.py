@@ -51,6 +51,7 @@ def tampered(lines):
     yield "a line is left out", "gap", put(lines, 4)
     yield "the beginning is left out", "gap", lines[2:]
     yield "two lines change places", "gap", lines[:4] + [lines[5], lines[4]] + lines[6:]
+    yield "the last line is moved to the front", "wrong-prev", lines[:1] + lines[-1:] + lines[1:-1]
     yield "a line stands twice", "duplicate", put(lines, 4, lines[4], lines[4])
     other = with_payload(lines[4], payload_of(lines[4]).replace(b'"seq":4,', b'"seq":3,'))
     yield "another entry has the same number", "fork", put(lines, 3, lines[3], other)

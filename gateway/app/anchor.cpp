@@ -11,17 +11,17 @@
 #include "gateway/servers/child_process.hpp"
 #include "gateway/servers/environment.hpp"
 #include "gateway/storage/files.hpp"
+#include "trust/receipts/merkle.hpp"
+#include "trust/receipts/notes.hpp"
 
 namespace sallyport::gateway {
 namespace {
 
 constexpr auto kWait = std::chrono::seconds(30);
 constexpr std::size_t kMostOutput = 64U << 10;
-constexpr off_t kTail = 64 << 10;
+constexpr std::size_t kPiece = 256U << 10;
 
-Status add_to_file(const std::string& path, std::string_view note) {
-  const FileHandle file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
-  if (!file.valid()) return fail_errno("cannot open the anchor", path);
+Status write_note(const FileHandle& file, const std::string& path, std::string_view note) {
   while (!note.empty()) {
     const ssize_t wrote = ::write(file.get(), note.data(), note.size());
     if (wrote < 0 && errno == EINTR) continue;
@@ -32,18 +32,66 @@ Status add_to_file(const std::string& path, std::string_view note) {
   return {};
 }
 
-Result<std::string> end_of_file(const std::string& path) {
+Status add_to_file(const std::string& path, std::string note) {
+  const FileHandle file(::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
+  if (!file.valid()) return fail_errno("cannot open the anchor", path);
+  struct stat info{};
+  char last = '\n';
+  if (::fstat(file.get(), &info) != 0) return fail_errno("cannot read the anchor", path);
+  if (info.st_size > 0 && ::pread(file.get(), &last, 1, info.st_size - 1) != 1)
+    return fail_errno("cannot read the anchor", path);
+  if (last != '\n') note.insert(0, 1, '\n');  // behind what a crash cut off
+  return write_note(file, path, note);
+}
+// Keeps the note over the most entries, among those of one log.
+class Largest {
+ public:
+  Largest(std::string origin, AnchorView& into) : origin_(std::move(origin)), into_(into) {}
+
+  void feed(std::string_view text) { reader_.feed(text); }
+  void finish() {
+    reader_.finish();
+    into_.others += reader_.torn();
+  }
+
+ private:
+  void take(std::string note) {
+    const auto parsed = trust::parse_checkpoint(note);
+    if (!parsed || parsed->checkpoint.origin != origin_) {
+      ++into_.others;
+    } else if (into_.note.empty() || parsed->checkpoint.size >= size_) {
+      size_ = parsed->checkpoint.size;
+      into_.note = std::move(note);
+    }
+  }
+
+  std::string origin_;
+  AnchorView& into_;
+  std::uint64_t size_ = 0;
+  trust::NoteReader reader_{[this](std::string note) { take(std::move(note)); }};
+};
+
+Result<AnchorView> look_in_file(const std::string& path, std::string origin, std::uint64_t from) {
+  AnchorView view;
+  view.asked = true;
   const FileHandle file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid() && errno == ENOENT) return std::string();
+  if (!file.valid() && errno == ENOENT) return view;
   if (!file.valid()) return fail_errno("cannot open the anchor", path);
   struct stat info{};
   if (::fstat(file.get(), &info) != 0) return fail_errno("cannot read the anchor", path);
-  std::string text(static_cast<std::size_t>(std::min<off_t>(info.st_size, kTail)), '\0');
-  const off_t from = info.st_size - static_cast<off_t>(text.size());
-  const ssize_t got = ::pread(file.get(), text.data(), text.size(), from);
-  if (got < 0) return fail_errno("cannot read the anchor", path);
-  text.resize(static_cast<std::size_t>(got));
-  return text;
+  view.end = static_cast<std::uint64_t>(info.st_size);
+  Largest largest(std::move(origin), view);
+  std::string piece(kPiece, '\0');
+  for (std::uint64_t at = from <= view.end ? from : 0;;) {
+    const ssize_t got = ::pread(file.get(), piece.data(), piece.size(), static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail_errno("cannot read the anchor", path);
+    if (got == 0) break;
+    largest.feed(std::string_view(piece.data(), static_cast<std::size_t>(got)));
+    at += static_cast<std::uint64_t>(got);
+  }
+  largest.finish();
+  return view;
 }
 
 }  // namespace
@@ -51,7 +99,7 @@ Result<std::string> end_of_file(const std::string& path) {
 asio::awaitable<Status> Anchor::add(std::string note) {
   if (!settings_.file.empty()) {
     Status added;
-    const std::function<void()> write = [&] { added = add_to_file(settings_.file, note); };
+    const std::function<void()> write = [&] { added = add_to_file(settings_.file, std::move(note)); };
     co_await workers_.run(write);
     co_return added;
   }
@@ -61,16 +109,31 @@ asio::awaitable<Status> Anchor::add(std::string note) {
   co_return Status{};
 }
 
-asio::awaitable<Result<std::string>> Anchor::newest() {
+asio::awaitable<Result<AnchorView>> Anchor::look(std::string origin, std::uint64_t from) {
   if (!settings_.file.empty()) {
-    Result<std::string> text;
-    const std::function<void()> read = [&] { text = end_of_file(settings_.file); };
+    Result<AnchorView> view;
+    const std::function<void()> read = [&] { view = look_in_file(settings_.file, origin, from); };
     co_await workers_.run(read);
-    co_return text;
+    co_return view;
   }
-  if (settings_.newest.empty()) co_return std::string();
-  auto printed = co_await run(settings_.newest, {});
-  co_return printed;
+  AnchorView view;
+  if (settings_.newest.empty()) co_return view;
+  const auto printed = co_await run(settings_.newest, {});
+  if (!printed) co_return fail(printed.error());
+  if (printed->size() >= kMostOutput)
+    co_return fail(ErrorCode::invalid, "the anchor's command prints more than a few checkpoints");
+  view.asked = true;
+  Largest largest(std::move(origin), view);
+  largest.feed(*printed);
+  largest.finish();
+  co_return view;
+}
+
+std::string Anchor::place() const {
+  if (!settings_.file.empty()) return settings_.file;
+  std::string words;
+  for (const std::string& word : settings_.command) words += word + " ";
+  return words;
 }
 
 asio::awaitable<Result<std::string>> Anchor::run(std::vector<std::string> command, std::string input) {

@@ -2,7 +2,7 @@
 // which notes are only ever added, or a command, which gets the note on its standard input. On the loop.
 #pragma once
 
-#include <optional>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -18,6 +18,14 @@ struct AnchorSettings {
   [[nodiscard]] bool none() const { return file.empty() && command.empty(); }
 };
 
+// What an anchor holds of one log.
+struct AnchorView {
+  bool asked = false;      // false: there is none, or it cannot be asked
+  std::string note;        // the one over the most entries; empty: none
+  std::uint64_t end = 0;   // of a file: its size
+  std::size_t others = 0;  // notes of other logs, and torn ones
+};
+
 class Anchor {
  public:
   Anchor(AnchorSettings settings, asio::any_io_executor loop, Workers& workers)
@@ -27,8 +35,12 @@ class Anchor {
   [[nodiscard]] const asio::any_io_executor& loop() const { return loop_; }
   // Errors: io, unavailable (the command failed), timeout; they name the file or the command.
   asio::awaitable<Status> add(std::string note);
-  // The notes at its end, the newest last; empty: it holds none, or it cannot be asked.
-  asio::awaitable<Result<std::string>> newest();
+  // Looks through all notes of that origin, in whatever order they stand: whoever may add to the anchor must not be
+  // able to hide the newest behind others. `from`: of a file, where to begin; ignored if it is not that long. A file
+  // that is not there holds nothing. invalid: a command printed too much.
+  asio::awaitable<Result<AnchorView>> look(std::string origin, std::uint64_t from);
+  // Names the place; another place has another name.
+  [[nodiscard]] std::string place() const;
 
  private:
   asio::awaitable<Result<std::string>> run(std::vector<std::string> command, std::string input);

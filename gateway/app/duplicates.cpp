@@ -23,6 +23,7 @@ constexpr std::size_t kMostOperations = 2'000'000;
 // What the receipts of one operation say in the end.
 struct Said {
   std::string principal, server, tool, fingerprint, recorded;  // recorded: canonical; empty: nothing
+  std::string redacted;                                        // pointers of values that no fingerprint covers
   std::string outcome, basis, receipt;                         // of the last one that tells
   UnixMillis time = 0;
 };
@@ -52,6 +53,14 @@ class Duplicates {
     if (fingerprint != nullptr && fingerprint->is_string()) said.fingerprint = fingerprint->as_string();
     const bj::value* recorded = payload.find_pointer("/predicate/arguments/recorded", ec);
     if (recorded != nullptr) said.recorded = json::canonical(*recorded);
+    const bj::value* redacted = payload.find_pointer("/predicate/arguments/redacted", ec);
+    if (redacted != nullptr && redacted->is_array()) {
+      said.redacted.clear();
+      for (const bj::value& pointer : redacted->as_array()) {
+        if (pointer.is_string())
+          said.redacted += (said.redacted.empty() ? "" : ", ") + std::string(pointer.as_string());
+      }
+    }
     return {};
   }
 
@@ -66,18 +75,19 @@ class Duplicates {
     }
   };
 
-  // Groups of at least two that may each have been carried out; the same arguments first.
+  // Groups of at least two, those that are not carried out as well: to say that something happened once needs the
+  // others. The same arguments first.
   [[nodiscard]] std::vector<Group> groups() const {
     std::map<std::string, Group> same, alike;
     for (const auto& [id, said] : operations_) {
-      if (said.outcome == "none") continue;
       const std::string tool = said.server + "\n" + said.tool + "\n";
       if (!said.fingerprint.empty()) same[tool + said.fingerprint].operations.emplace_back(id, &said);
       if (!said.recorded.empty()) alike[tool + said.recorded].operations.emplace_back(id, &said);
     }
     std::vector<Group> out;
     for (auto& [key, group] : same) {
-      group.why = "the same arguments";
+      const std::string& redacted = group.operations.front().second->redacted;
+      group.why = redacted.empty() ? "the same arguments" : "the same arguments but for what is redacted: " + redacted;
       if (group.operations.size() > 1) out.push_back(std::move(group));
     }
     for (auto& [key, group] : alike) {
@@ -95,25 +105,30 @@ class Duplicates {
   std::unordered_map<std::string, Said> operations_;
 };
 
+bool maybe_more_than_once(const Duplicates::Group& group) { return group.sure() + group.open() > 1; }
+
 std::string times(const Duplicates::Group& group) {
   const std::size_t sure = group.sure();
   const std::size_t most = sure + group.open();
-  return sure == most ? fmt::format("carried out {} times", sure)
-                      : fmt::format("carried out {} to {} times", sure, most);
+  if (sure != most) return fmt::format("carried out {} to {} times", sure, most);
+  return fmt::format("carried out {} time{}", sure, sure == 1 ? "" : "s");
 }
 
 std::string to_text(const std::vector<Duplicates::Group>& groups) {
   std::string out;
   for (const auto& group : groups) {
     const Said& first = *group.operations.front().second;
-    out += fmt::format("{}/{}: {}, {}\n", visible(first.server), visible(first.tool), times(group), group.why);
+    out += fmt::format("{}/{}: {} of {} asked for, {}\n", visible(first.server), visible(first.tool), times(group),
+                       group.operations.size(), visible(group.why));
     if (!first.recorded.empty()) out += fmt::format("  recorded  {}\n", visible(first.recorded));
     for (const auto& [id, said] : group.operations) {
       out += fmt::format("  {}  {}  {}  {} ({})  {}\n", cli::local_and_utc(said->time), id, visible(said->principal),
                          said->outcome, visible(said->basis), said->receipt);
     }
   }
-  return out.empty() ? "nothing was carried out twice, as far as this log knows\n" : out;
+  if (std::ranges::none_of(groups, maybe_more_than_once))
+    out += "nothing was carried out twice, as far as this log knows\n";
+  return out;
 }
 
 std::string to_json(const std::vector<Duplicates::Group>& groups) {
@@ -166,7 +181,7 @@ int duplicates_command(const cli::Invocation& invocation, ReadOnlyStore& store, 
   if (!added) return cli::complain(terminal, added.error().message);
   const auto groups = found.groups();
   terminal.out(invocation.json ? to_json(groups) : to_text(groups));
-  return groups.empty() ? cli::kYes : cli::kNo;
+  return std::ranges::none_of(groups, maybe_more_than_once) ? cli::kYes : cli::kNo;
 }
 
 }  // namespace sallyport::gateway

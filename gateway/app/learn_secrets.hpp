@@ -10,4 +10,7 @@ namespace sallyport::gateway {
 // of a command, an address, an id) is none: hiding a folder's or a server's name would spoil what receipts say.
 void learn_secrets(const Settings& settings, KnownSecrets& secrets);
 
+// Those of this process's environment (`environ`) whose names say that they are secret.
+void learn_environment(char** variables, KnownSecrets& secrets);
+
 }  // namespace sallyport::gateway

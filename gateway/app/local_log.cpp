@@ -12,18 +12,21 @@
 #include "gateway/app/rules.hpp"
 #include "gateway/calls/approval_rows.hpp"
 #include "gateway/calls/calls.hpp"
+#include "gateway/calls/grants.hpp"
 #include "gateway/cli/control_client.hpp"
 #include "gateway/cli/credential.hpp"
+#include "gateway/config/check.hpp"
 #include "gateway/config/load.hpp"
 #include "gateway/storage/sqlite_store.hpp"
 #include "schemas/core/encoding.hpp"
 #include "trust/crypto/hash.hpp"
+#include "trust/receipts/verify.hpp"
 
 namespace sallyport::gateway {
 namespace {
 
 constexpr std::uint32_t kAll = 1'000'000;
-constexpr Millis kKeysKept = std::chrono::hours(7 * 24);  // design section 14
+constexpr Millis kLongest = std::chrono::hours(24 * 400);
 
 // The state folder, taken by this command, and what lies in it.
 struct Home {
@@ -35,6 +38,7 @@ struct Home {
   std::unique_ptr<LogKeeper> keeper;
   Person person;
   std::string reason;
+  Millis keys = std::chrono::hours(24 * 7);  // how long a key may be known to the part of a log that is lost
 
   [[nodiscard]] trust::ReceiptBody receipt(trust::ReceiptKind kind, std::string action) const {
     trust::ReceiptBody body;
@@ -51,6 +55,9 @@ Status open_home(const cli::Invocation& invocation, Home& home) {
   LoadedSettings loaded = load_settings(*request, process_environment(), SystemFiles());
   if (!loaded.settings) return fail(ErrorCode::invalid, "the config has faults; `sallyport check` names them");
   home.settings = std::move(*loaded.settings);
+  // Faults of other files do not stand in the way: then the longest time that a key can be known is not known either.
+  const LoadedConfig config = load_config(*request, process_environment(), SystemFiles());
+  home.keys = config.book ? keys_kept(*config.book->trust) : kLongest;
   auto folder = StateFolder::own(home.settings.state_dir, "sallyport receipts", system_entropy());
   if (!folder) return fail(folder.error());
   home.folder.emplace(std::move(*folder));
@@ -142,6 +149,55 @@ asio::awaitable<Result<std::string>> rotate(Home& home) {
                         next->keyid().substr(0, 16));
 }
 
+// One that was revoked, or used up, in the part that is lost must not come back.
+Status end_grants(Tx& tx, trust::ReceiptBody blank, UnixMillis now) {
+  blank.kind = trust::ReceiptKind::approval;
+  blank.event.reset();
+  for (const GrantRow& row : tx.grants(true, kAll)) {
+    auto grant = calls::grant_from(tx, row);
+    if (!grant) return fail(grant.error());
+    grant->revoked = now;
+    grant->reason = "the log was rolled back";
+    if (auto put = calls::put_grant(tx, *grant, now); !put) return put;
+    auto appended = tx.append(calls::grant_receipt(blank, *grant, "void", {}, grant->reason));
+    if (!appended) return fail(appended.error());
+  }
+  return {};
+}
+
+// The same for checkpoints. Their key watches that of receipts, so it signs itself who comes after it.
+asio::awaitable<Result<std::string>> rotate_checkpoint(Home& home) {
+  auto good = co_await home.keeper->check();
+  if (!good) co_return fail(good.error());
+  auto covered = co_await home.keeper->make();  // the last one of the old key
+  if (!covered) co_return fail(covered.error());
+  auto next = home.folder->next_checkpoint_key(system_entropy());
+  if (!next) co_return fail(next.error());
+  auto old = home.folder->checkpoint_key();
+  if (!old) co_return fail(old.error());
+  const std::string key = to_base64(next->public_key().der());
+  const auto signature = old->sign(trust::checkpoint_key_statement(home.store->log_id(), key));
+  trust::ReceiptBody body = home.receipt(trust::ReceiptKind::key, std::string(trust::kCheckpointRotated));
+  body.event->before = old->keyid();
+  body.event->after = next->keyid();
+  body.event->details = {{"checkpointKey", key}, {"endorsement", to_base64(trust::bytes_of(signature))}};
+  auto stored = co_await home.store->commit(Durability::power, [&](Tx& tx) -> Status {
+    auto appended = tx.append(body);
+    if (!appended) return fail(appended.error());
+    if (auto retired = home.keeper->retire_key(tx, appended->seq); !retired) return retired;
+    return tx.put_setting(kCheckpointKeySetting, next->keyid());
+  });
+  if (!stored) co_return fail(stored.error());
+  if (auto taken = home.folder->take_next_checkpoint_key(); !taken) co_return fail(taken.error());
+  auto keeper = make_keeper(home.settings, *home.folder, *home.store, home.io.get_executor(), home.workers);
+  if (!keeper) co_return fail(keeper.error());
+  home.keeper = std::move(*keeper);
+  covered = co_await home.keeper->make();
+  if (!covered) co_return fail(covered.error());
+  co_return fmt::format("checkpoints are signed with key {} from now on; whoever has the old one can follow",
+                        next->keyid().substr(0, 16));
+}
+
 // Whatever could have gone on in the part that is lost is over: asks are void, evidence is stale, and operations that
 // were not concluded may have been carried out.
 Status spend_all(Tx& tx, const trust::ReceiptBody& blank, const std::map<std::string, ServerSettings>& servers,
@@ -160,6 +216,7 @@ Status spend_all(Tx& tx, const trust::ReceiptBody& blank, const std::map<std::st
   for (const auto& [id, server] : servers) {
     if (auto bumped = tx.bump_revision(id, {}); !bumped) return bumped;
   }
+  if (auto ended = end_grants(tx, blank, now); !ended) return ended;
   OperationFilter filter;
   filter.limit = kAll;
   filter.states = {OperationState::received,       OperationState::waiting,    OperationState::ready,
@@ -196,21 +253,25 @@ asio::awaitable<Result<std::string>> accept_rollback(Home& home) {
     auto appended = tx.append(body);
     if (!appended) return fail(appended.error());
     const UnixMillis now = system_clock().now();
-    const std::string until = std::to_string(now + kKeysKept.count());
+    const std::string until = std::to_string(now + home.keys.count());
     if (auto put = tx.put_setting(calls::kKeysDoubtfulUntil, until); !put) return put;
     return spend_all(tx, body, home.settings.servers, now);
   });
   if (!stored) co_return fail(stored.error());
+  auto anew = co_await home.keeper->begin_anew();
+  if (!anew) co_return fail(anew.error());
   auto covered = co_await home.keeper->make();
   if (!covered) co_return fail(covered.error());
   if (!home.keeper->problem().empty()) co_return fail(ErrorCode::unavailable, home.keeper->problem());
-  co_return std::string("the rollback is on record; every approval and key after that point counts as spent");
+  co_return std::string(
+      "the rollback is on record; every approval, grant and key after that point counts as spent. Stops, acceptances "
+      "and resolutions of the lost part are gone as well: look at them before clients go on");
 }
 
 }  // namespace
 
 int rotate_key_command(const cli::Invocation& invocation, cli::Terminal& terminal) {
-  return run(invocation, terminal, rotate);
+  return run(invocation, terminal, invocation.checkpoint_key ? rotate_checkpoint : rotate);
 }
 
 int accept_rollback_command(const cli::Invocation& invocation, cli::Terminal& terminal) {

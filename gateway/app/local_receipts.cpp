@@ -20,6 +20,29 @@
 namespace sallyport::gateway {
 namespace {
 
+// What stood before the first entry, by the receipt that says so: the store's own word for it is nobody's signature.
+Status find_pruned(ReadOnlyStore& store, trust::VerifyOptions& options) {
+  std::uint64_t first = 0;
+  ReceiptFilter oldest;
+  oldest.newest_first = false;
+  oldest.limit = 1;
+  const Status looked = store.each_receipt(oldest, [&](const ReceiptRow& row) {
+    first = row.seq;
+    return false;
+  });
+  if (!looked || first == 0) return looked;
+  ReceiptFilter prunings;
+  prunings.kind = to_string(trust::ReceiptKind::log);
+  prunings.limit = std::numeric_limits<std::uint32_t>::max();
+  return store.each_receipt(prunings, [&](const ReceiptRow& row) {
+    auto base = trust::pruned_by(row.payload);
+    if (!base || base->tree.size() != first) return true;
+    options.pruned = std::move(base->tree);
+    options.pruned_prev = std::move(base->prev);
+    return false;
+  });
+}
+
 // The log of a state folder, judged by the keys that the folder has, and by those that the invocation names if there
 // are any.
 int verify_state(const cli::Invocation& invocation, const std::string& folder, ReadOnlyStore& store,
@@ -37,19 +60,7 @@ int verify_state(const cli::Invocation& invocation, const std::string& folder, R
     if (key && options->checkpoint_keys.empty()) options->checkpoint_keys.push_back(std::move(*key));
     options->anchors = false;
   }
-  PrunedRow pruned;
-  if (Status read = store.read([&](Tx& tx) -> Status {
-        pruned = tx.pruned();
-        return {};
-      });
-      !read)
-    return cli::complain(terminal, read.error().message);
-  if (pruned.size > 0) {
-    auto tree = trust::MerkleTree::from_bytes(pruned.size, pruned.edge);
-    if (!tree) return cli::complain(terminal, tree.error().message);
-    options->pruned = std::move(*tree);
-    options->pruned_prev = pruned.prev;
-  }
+  if (Status based = find_pruned(store, *options); !based) return cli::complain(terminal, based.error().message);
   cli::VerifyRun run(std::move(*options));
   ReceiptFilter all;
   all.newest_first = false;
@@ -140,6 +151,9 @@ int prove(const cli::Invocation& invocation, const std::string& folder, ReadOnly
     tx.payloads(pruned.size, count, [&](std::string_view payload) { prover.add(trust::leaf_hash(payload)); });
     auto proof = prover.proof();
     if (!proof) return fail(proof.error());
+    const trust::Sha256 leaf = trust::leaf_hash(row->payload);
+    if (!trust::verify_inclusion(leaf, row->seq, size, *proof, checkpoint->checkpoint.root))
+      return fail(ErrorCode::conflict, "the log is not the one that its checkpoint saw: `receipts verify` says more");
     text = row->envelope + "\n" + trust::proof_text(row->seq, *proof, note->bytes);
     return {};
   });

@@ -4,11 +4,13 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "gateway/base/log.hpp"
 #include "gateway/config/files.hpp"
 #include "gateway/storage/files.hpp"
 #include "schemas/core/encoding.hpp"
+#include "trust/receipts/notes.hpp"
 
 namespace sallyport::gateway {
 namespace {
@@ -17,25 +19,36 @@ constexpr std::uint32_t kAtOnce = 5000;  // entries read, or pruned, in one step
 constexpr unsigned kPasses = 40;         // of pruning, so that one round ends
 constexpr std::size_t kMostNote = 64U << 10;
 
-// The newest note in a text of several, of that log.
-std::string last_note(std::string_view text, std::string_view origin) {
-  const std::string begin = fmt::format("{}\n", origin);
-  for (std::size_t at = text.rfind(begin); at != std::string_view::npos;
-       at = at == 0 ? std::string_view::npos : text.rfind(begin, at - 1)) {
-    if (at > 0 && text[at - 1] != '\n') continue;
-    std::string_view note = text.substr(at);
-    const std::size_t blank = note.find("\n\n");
-    if (blank == std::string_view::npos) continue;
-    std::size_t end = blank + 2;
-    while (note.substr(end).starts_with("\xE2\x80\x94 ")) {  // lines of signatures
-      const std::size_t line = note.find('\n', end);
-      if (line == std::string_view::npos) return {};
-      end = line + 1;
-    }
-    return std::string(note.substr(0, end));
-  }
-  return {};
+// In the store: what was sent to the anchor, so that one that lost it is noticed.
+constexpr std::string_view kMarkSetting = "receipts.anchor";
+
+// Checkpoint keys of before, each with the number of entries that its checkpoints may cover.
+constexpr std::string_view kFormerSetting = "checkpoint.keys";
+
+struct Mark {
+  std::uint64_t size = 0;  // entries that the newest note there covers
+  std::uint64_t from = 0;  // of a file: what stands before it is of a time that was rolled back
+};
+
+std::string mark_text(const Mark& mark, const std::string& place) {
+  return fmt::format("{} {} {}", mark.size, mark.from, place);
 }
+
+// Of that place; another one holds nothing of ours yet.
+Mark read_mark(const std::string& text, const std::string& place) {
+  const std::size_t first = text.find(' ');
+  const std::size_t second = first == std::string::npos ? first : text.find(' ', first + 1);
+  if (second == std::string::npos || text.substr(second + 1) != place) return {};
+  Mark mark;
+  std::from_chars(text.data(), text.data() + first, mark.size);
+  std::from_chars(text.data() + first + 1, text.data() + second, mark.from);
+  return mark;
+}
+
+constexpr std::string_view kRemedy =
+    "or let an operator say `sallyport receipts checkpoint --accept-rollback --reason WHY`: then every approval and "
+    "key "
+    "after that point counts as spent";
 
 }  // namespace
 
@@ -82,26 +95,22 @@ LogKeeper::LogKeeper(Store& store, trust::SigningKey key, std::string file, Anch
       clock_(clock),
       left_(anchor_.loop()) {}
 
-asio::awaitable<void> LogKeeper::enter() {
+LogKeeper::Turn::~Turn() {
+  keeper_.busy_ = false;
+  keeper_.left_.notify();
+}
+
+asio::awaitable<void> LogKeeper::until_free() {
   while (busy_) co_await left_.wait(Deadline::after(std::chrono::minutes(1)));
-  busy_ = true;
 }
 
-void LogKeeper::leave() {
-  busy_ = false;
-  left_.notify();
-}
-
-asio::awaitable<Status> LogKeeper::check_note(std::string text, std::string where) {
-  const std::string origin = trust::checkpoint_origin(store_.log_id());
-  const std::string note = last_note(text, origin);
-  if (note.empty()) {
-    if (!text.empty()) log::warning("checkpoint.foreign", {{"where", where}, {"log", store_.log_id()}});
-    co_return Status{};
-  }
+asio::awaitable<Status> LogKeeper::check_note(std::string note, std::string where) {
   auto parsed = trust::parse_checkpoint(note);
   if (!parsed) co_return fail_in(where, parsed.error());
-  if (!trust::verify_checkpoint(*parsed, key_.public_key())) {
+  Result<bool> known = trust::verify_checkpoint(*parsed, key_.public_key());
+  if (!*known) known = co_await is_of_former(*parsed);
+  if (!known) co_return fail(known.error());
+  if (!*known) {
     co_return fail(ErrorCode::forbidden,
                    fmt::format("{} holds a checkpoint that this gateway's `checkpoint.key` did not "
                                "sign: find out who did, or restore the key",
@@ -126,33 +135,109 @@ asio::awaitable<Status> LogKeeper::check_note(std::string text, std::string wher
   });
   if (!read) co_return read;
   if (!wrong.empty()) {
-    co_return fail(ErrorCode::conflict,
-                   fmt::format("{}: the state folder was put back to an earlier time. Restore the newest, or let an "
-                               "operator say `sallyport receipts checkpoint --accept-rollback --reason WHY`: then "
-                               "every approval and key after that point counts as spent",
-                               wrong));
+    co_return fail(
+        ErrorCode::conflict,
+        fmt::format("{}: the state folder was put back to an earlier time. Restore the newest, {}", wrong, kRemedy));
   }
   co_return Status{};
 }
 
-asio::awaitable<Status> LogKeeper::check() {
-  std::string at_hand;
+// Signed by a key that was changed since, over what was there then.
+asio::awaitable<Result<bool>> LogKeeper::is_of_former(const trust::SignedCheckpoint& note) {
+  std::string kept;
+  auto read = co_await store_.read([&](Tx& tx) -> Status {
+    kept = tx.setting(kFormerSetting).value_or("");
+    return {};
+  });
+  if (!read) co_return fail(read.error());
+  for (std::string_view rest = kept; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    const std::size_t space = line.find(' ');
+    std::uint64_t size = 0;
+    std::from_chars(line.data(), line.data() + std::min(space, line.size()), size);
+    const auto der = space == std::string_view::npos ? std::nullopt : from_base64(line.substr(space + 1));
+    const auto key = der ? trust::PublicKey::from_der(*der) : Result<trust::PublicKey>(fail(ErrorCode::corrupt, ""));
+    if (!key) co_return fail(ErrorCode::corrupt, "what the store keeps of former checkpoint keys is damaged");
+    if (note.checkpoint.size <= size && trust::verify_checkpoint(note, *key)) co_return true;
+  }
+  co_return false;
+}
+
+Status LogKeeper::retire_key(Tx& tx, std::uint64_t size) const {
+  std::string kept = tx.setting(kFormerSetting).value_or("");
+  kept += fmt::format("{} {}\n", size, to_base64(key_.public_key().der()));
+  return tx.put_setting(kFormerSetting, kept);
+}
+
+// The note beside the store, and the store's own: whichever of the two was put back alone is noticed.
+asio::awaitable<Status> LogKeeper::check_folder() {
+  const std::string origin = trust::checkpoint_origin(store_.log_id());
+  std::vector<std::string> notes;
   const std::function<void()> read = [&] {
-    if (auto text = SystemFiles().read(file_, kMostNote)) at_hand = std::move(text->bytes);
+    trust::NoteReader reader([&](std::string note) { notes.push_back(std::move(note)); });
+    if (auto text = SystemFiles().read(file_, kMostNote)) reader.feed(text->bytes);
+    reader.finish();
   };
   co_await workers_.run(read);
-  if (at_hand.empty()) {
-    auto stored = co_await store_.read([&](Tx& tx) -> Status {
-      if (const auto row = tx.checkpoint(~std::uint64_t{0} >> 1U)) at_hand = row->note;
-      return {};
-    });
-    if (!stored) co_return stored;
+  auto stored = co_await store_.read([&](Tx& tx) -> Status {
+    if (const auto row = tx.checkpoint(~std::uint64_t{0} >> 1U)) notes.push_back(row->note);
+    return {};
+  });
+  if (!stored) co_return stored;
+  for (std::string& note : notes) {
+    if (!note.starts_with(origin + "\n")) {
+      log::warning("checkpoint.foreign", {{"where", file_}, {"log", store_.log_id()}});
+      continue;
+    }
+    auto good = co_await check_note(std::move(note), "the state folder");
+    if (!good) co_return good;
   }
-  if (auto good = co_await check_note(at_hand, "the state folder"); !good) co_return good;
-  auto anchored = co_await anchor_.newest();
-  if (!anchored) co_return fail(anchored.error());
-  auto good = co_await check_note(std::move(*anchored), "the anchor");
+  co_return Status{};
+}
+
+asio::awaitable<Status> LogKeeper::check_anchor() {
+  if (anchor_.none()) co_return Status{};
+  std::string kept;
+  auto read = co_await store_.read([&](Tx& tx) -> Status {
+    kept = tx.setting(kMarkSetting).value_or("");
+    return {};
+  });
+  if (!read) co_return read;
+  const Mark mark = read_mark(kept, anchor_.place());
+  auto view = co_await anchor_.look(trust::checkpoint_origin(store_.log_id()), mark.from);
+  if (!view) co_return fail(view.error());
+  if (!view->asked) co_return Status{};
+  if (view->note.empty() && view->others > 0)
+    log::warning("checkpoint.foreign", {{"where", anchor_.place()}, {"log", store_.log_id()}});
+  const auto found = trust::parse_checkpoint(view->note);
+  const std::uint64_t size = found ? found->checkpoint.size : 0;
+  if (size < mark.size) {
+    co_return fail(ErrorCode::conflict,
+                   fmt::format("the anchor `{}` holds {}, and a checkpoint over {} entries was sent to it: it is not "
+                               "mounted, or somebody took away from it. Bring it back, {}",
+                               visible(anchor_.place()),
+                               size == 0 ? "no checkpoint of this log" : fmt::format("none over more than {}", size),
+                               mark.size, kRemedy));
+  }
+  if (view->note.empty()) co_return Status{};
+  auto good = co_await check_note(std::move(view->note), "the anchor");
   co_return good;
+}
+
+asio::awaitable<Status> LogKeeper::check() {
+  if (auto good = co_await check_folder(); !good) co_return good;
+  auto good = co_await check_anchor();
+  co_return good;
+}
+
+asio::awaitable<Status> LogKeeper::begin_anew() {
+  if (anchor_.none()) co_return Status{};
+  const auto view = co_await anchor_.look(trust::checkpoint_origin(store_.log_id()), 0);
+  if (!view) co_return fail(view.error());
+  const std::string mark = mark_text({0, view->end}, anchor_.place());
+  auto kept = co_await store_.commit(Durability::power, [&](Tx& tx) { return tx.put_setting(kMarkSetting, mark); });
+  co_return kept;
 }
 
 // Reads on the store's reading thread, a piece at a time.
@@ -183,9 +268,9 @@ asio::awaitable<Status> LogKeeper::catch_up() {
 }
 
 asio::awaitable<Result<std::string>> LogKeeper::make() {
-  co_await enter();
+  co_await until_free();
+  const Turn turn(*this);
   auto made = co_await make_now();
-  leave();
   co_return made;
 }
 
@@ -212,6 +297,7 @@ asio::awaitable<void> LogKeeper::publish() {
   const std::function<void()> write = [&] { kept = atomic_write(file_, note_, 0644); };
   co_await workers_.run(write);
   if (kept) kept = co_await anchor_.add(note_);
+  if (kept) kept = co_await remember();
   problem_ = kept ? std::string() : kept.error().message;
   if (kept) {
     anchored_note_ = note_;
@@ -220,9 +306,23 @@ asio::awaitable<void> LogKeeper::publish() {
   }
 }
 
+// Only once it is there: that the anchor holds it is asked for at the next start.
+asio::awaitable<Status> LogKeeper::remember() {
+  const auto sent = trust::parse_checkpoint(note_);
+  if (anchor_.none() || !sent) co_return Status{};
+  const std::string place = anchor_.place();
+  auto kept = co_await store_.commit(Durability::crash, [&](Tx& tx) -> Status {
+    Mark mark = read_mark(tx.setting(kMarkSetting).value_or(""), place);
+    mark.size = sent->checkpoint.size;
+    return tx.put_setting(kMarkSetting, mark_text(mark, place));
+  });
+  co_return kept;
+}
+
 asio::awaitable<Result<std::uint64_t>> LogKeeper::prune(Retention retention,
                                                         std::function<trust::ReceiptBody()> receipt) {
-  co_await enter();
+  co_await until_free();
+  const Turn turn(*this);
   std::uint64_t gone = 0;
   Result<std::uint64_t> some = std::uint64_t{0};
   for (unsigned pass = 0; pass < kPasses; ++pass) {
@@ -234,13 +334,15 @@ asio::awaitable<Result<std::uint64_t>> LogKeeper::prune(Retention retention,
     log::info("receipts.pruned", {{"entries", gone}});
     static_cast<void>(co_await make_now());
   }
-  leave();
   if (!some) co_return fail(some.error());
   co_return gone;
 }
 
 asio::awaitable<Result<std::uint64_t>> LogKeeper::prune_some(Retention retention, trust::ReceiptBody receipt) {
-  const UnixMillis oldest = clock_.now() - retention.age.count();
+  const UnixMillis now = clock_.now();
+  const UnixMillis oldest = now - retention.age.count();
+  // A key that the log has forgotten is still that operation's: its repeat must not run again.
+  const UnixMillis known = now - retention.operations.count();
   std::uint64_t begin = 0, end = 0, covered = 0;
   std::string edge, why;
   auto looked = co_await store_.read([&](Tx& tx) -> Status {
@@ -276,7 +378,7 @@ asio::awaitable<Result<std::uint64_t>> LogKeeper::prune_some(Retention retention
     body.event->before = to.prev;
     auto appended = tx.append(std::move(body));
     if (!appended) return fail(appended.error());
-    return tx.prune(to, oldest);
+    return tx.prune(to, std::min(oldest, known));
   });
   if (!pruned) co_return fail(pruned.error());
   co_return end - begin;

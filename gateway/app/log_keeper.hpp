@@ -26,6 +26,8 @@ inline constexpr std::string_view kCheckpointFile = "checkpoint";  // in the sta
 struct Retention {
   Millis age{};
   std::uint64_t bytes = 0;  // of the store's file; 0: no bound
+  Millis operations =
+      std::chrono::hours(24 * 7);  // how long they are known at least, whatever becomes of their receipts
 };
 
 class LogKeeper {
@@ -36,7 +38,10 @@ class LogKeeper {
 
   // Before anything is appended: the log must hold what the newest checkpoints at hand and at the anchor saw.
   // ErrorCode::conflict: it was rolled back. Others: what could not be read or is not ours.
+  // The anchor must also hold what was sent to it, else it is not where it was: conflict too.
   asio::awaitable<Status> check();
+  // After an operator accepted a rollback: what the anchor holds now is of the time that is lost.
+  asio::awaitable<Status> begin_anew();
   // A checkpoint over all that is in the log now, made durable, kept and anchored; the last one if nothing was added. A
   // failing anchor is logged, told by problem(), and tried again the next time.
   asio::awaitable<Result<std::string>> make();
@@ -44,16 +49,34 @@ class LogKeeper {
   // checkpoint. `receipt`: a blank one of kind log. How many entries went.
   asio::awaitable<Result<std::uint64_t>> prune(Retention retention, std::function<trust::ReceiptBody()> receipt);
 
+  // For a change of the checkpoint key, in the transaction that records it: this key's checkpoints cover at most `size`
+  // entries from now on, and still count.
+  Status retire_key(Tx& tx, std::uint64_t size) const;
+
   [[nodiscard]] const std::string& newest() const { return note_; }  // empty: none yet
   [[nodiscard]] const std::string& problem() const { return problem_; }
   [[nodiscard]] bool anchored() const { return !anchor_.none(); }
 
  private:
-  asio::awaitable<void> enter();
-  void leave();
+  // Whose turn it is, until it goes: also when its task is cancelled in the middle.
+  class Turn {
+   public:
+    explicit Turn(LogKeeper& keeper) : keeper_(keeper) { keeper_.busy_ = true; }
+    ~Turn();
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    LogKeeper& keeper_;
+  };
+  asio::awaitable<void> until_free();
   asio::awaitable<Result<std::string>> make_now();
   asio::awaitable<Status> catch_up();
   asio::awaitable<Status> check_note(std::string note, std::string where);
+  asio::awaitable<Result<bool>> is_of_former(const trust::SignedCheckpoint& note);
+  asio::awaitable<Status> check_folder();
+  asio::awaitable<Status> check_anchor();
+  asio::awaitable<Status> remember();
   asio::awaitable<Result<std::uint64_t>> prune_some(Retention retention, trust::ReceiptBody receipt);
   asio::awaitable<void> publish();
 

@@ -1,5 +1,7 @@
 #include "gateway/app/notify.hpp"
 
+#include "gateway/base/known_secrets.hpp"
+
 namespace sallyport::gateway {
 namespace {
 
@@ -21,6 +23,7 @@ Result<std::vector<Webhook>> webhooks_of(const Settings& settings, const FileRea
     Webhook hook{one, {}, {}};
     Result<Secret> address = one.url_file.empty() ? Result<Secret>(one.url) : read(files, one.url_file);
     if (!address) return fail(address.error());
+    known_secrets().add(*address);
     auto url = parse_url(address->reveal());
     if (!url || url->scheme == Url::Scheme::unix_socket ||
         (url->scheme == Url::Scheme::http && !is_loopback(url->host))) {
@@ -30,6 +33,7 @@ Result<std::vector<Webhook>> webhooks_of(const Settings& settings, const FileRea
     if (!one.secret_file.empty()) {
       auto secret = read(files, one.secret_file);
       if (!secret) return fail(secret.error());
+      known_secrets().add(*secret);
       hook.secret = std::move(*secret);
     }
     hooks.push_back(std::move(hook));

@@ -1,6 +1,7 @@
 #include "gateway/app/owner.hpp"
 
 #include <malloc.h>
+#include <unistd.h>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -105,6 +106,7 @@ class Running final : private ServerEvents, private Readiness {
     if (!config.ok()) co_return fail(ErrorCode::invalid, "the config has faults; nothing was started");
     settings_ = std::move(*config.settings);
     learn_secrets(settings_, known_secrets());
+    learn_environment(environ, known_secrets());
     book_ = std::move(*config.book);
 
     auto folder = StateFolder::own(settings_.state_dir, options_.command, system_entropy());
@@ -379,7 +381,8 @@ class Running final : private ServerEvents, private Readiness {
   }
 
   asio::awaitable<void> prune() {
-    const Retention retention{settings_.retention, tenth_of_disk(settings_.state_dir)};
+    const Retention retention{settings_.retention, tenth_of_disk(settings_.state_dir),
+                              keys_kept(*catalogue_->rules().trust)};
     const std::function<trust::ReceiptBody()> receipt = [this] {
       trust::ReceiptBody body = calls_->receipt(trust::ReceiptKind::log);
       body.event.emplace();

@@ -71,4 +71,12 @@ catalogue::Rules rules_of(const RuleBook& book) {
           .trust_digest = book.trust_digest};
 }
 
+Millis keys_kept(const trust::TrustFile& trust) {
+  Millis kept = std::chrono::hours(24 * 7);
+  for (const auto& [id, server] : trust.servers) {
+    for (const trust::Contract& contract : server.tools) kept = std::max(kept, contract.retention.value_or(kept));
+  }
+  return kept;
+}
+
 }  // namespace sallyport::gateway

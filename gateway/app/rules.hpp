@@ -20,4 +20,7 @@ namespace sallyport::gateway {
 
 [[nodiscard]] catalogue::Rules rules_of(const RuleBook& book);
 
+// How long an operation is known by its idempotency key: a week (design section 14), or as long as some server does.
+[[nodiscard]] Millis keys_kept(const trust::TrustFile& trust);
+
 }  // namespace sallyport::gateway

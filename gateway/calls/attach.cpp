@@ -17,13 +17,33 @@ std::string progress_token(const Inbound& inbound) {
   return token && (token.is_string() || token.is_number()) ? std::string(token.raw()) : std::string();
 }
 
+// A call whose params could not be read: refused like any other, and on record, with nothing of what it held.
+Request unread(const Inbound& inbound, Method method) {
+  Request request;
+  request.method = method;
+  request.client = inbound.client;
+  request.document = inbound.document;
+  request.received = inbound.received;
+  return request;
+}
+
+void note_unread(Call& call, std::shared_ptr<const Snapshot> snapshot, const Answer& fault) {
+  call.judged.snapshot = std::move(snapshot);
+  refuse(call.judged, ReasonCode::arguments_invalid, fault.error ? fault.error->message : std::string());
+}
+
 }  // namespace
 
 asio::awaitable<Answer> Calls::tools_call(Inbound inbound) {
   const InHand in_hand(*this);
   Answer fault;
   auto request = read_request(inbound, fault);
-  if (!request) co_return fault;
+  if (!request) {
+    const FlightPtr flight = new_flight(unread(inbound, Method::tools_call), inbound.received);
+    note_unread(flight->call, snapshots_.current(), fault);
+    if (can_record()) co_await conclude_refused(flight);
+    co_return fault;
+  }
   if (request->name.starts_with("sallyport_")) {
     Answer own = co_await own_call(std::move(inbound), std::move(*request));
     co_return own;
@@ -41,7 +61,12 @@ asio::awaitable<Answer> Calls::other_call(Inbound inbound, Method method, Target
   const InHand in_hand(*this);
   Answer answer;
   auto request = read_other(inbound, method, answer);
-  if (!request) co_return answer;
+  if (!request) {
+    const FlightPtr flight = new_flight(unread(inbound, method), inbound.received);
+    note_unread(flight->call, snapshots_.current(), answer);
+    if (can_record()) co_await conclude_refused(flight);
+    co_return answer;
+  }
   request->target = std::move(target);
   if (inbound.given) {
     answer = co_await continue_call(std::move(inbound), std::move(*request));

@@ -30,9 +30,10 @@ std::string Calls::fold_key(const Call& call) const {
     if (!refusal.approval.empty()) return {};
   }
   const std::string_view arguments = call.request.arguments ? call.request.arguments.raw() : std::string_view("{}");
-  return store_.fingerprint(fmt::format("refusal\n{}\n{}\n{}\n{}\n{}\n{}", quote(call.row.principal),
+  return store_.fingerprint(fmt::format("refusal\n{}\n{}\n{}\n{}\n{}\n{}\n{}", quote(call.row.principal),
                                         quote(call.row.run), quote(call.request.client->mount.server),
-                                        quote(call.request.name + "\n" + call.request.uri), why, arguments));
+                                        quote(call.request.name + "\n" + call.request.uri),
+                                        to_string(call.request.method), why, arguments));
 }
 
 // True: counted with others, durably; `meta` names the receipt that will say so.

@@ -4,6 +4,8 @@
 #include "gateway/calls/people.hpp"
 #include "gateway/calls/people_json.hpp"
 #include "schemas/core/canonical.hpp"
+#include "schemas/core/encoding.hpp"
+#include "schemas/core/ids.hpp"
 
 namespace sallyport::gateway::calls {
 namespace bj = boost::json;
@@ -45,6 +47,36 @@ std::vector<ReceiptRow> with_evidence(Tx& tx, std::vector<ReceiptRow> receipts) 
     story.push_back(std::move(row));
   }
   return story;
+}
+
+// When an id was made: the first ten of its ULID's digits.
+UnixMillis made_at(std::string_view id) {
+  constexpr std::string_view kDigits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+  UnixMillis time = 0;
+  for (const char c : id.substr(id.find('_') + 1, 10)) time = time * 32 + static_cast<UnixMillis>(kDigits.find(c));
+  return time;
+}
+
+// No index knows runs: the receipts since it began, a piece at a time, newest first as lists are.
+std::vector<ReceiptRow> receipts_of_run(Tx& tx, ReceiptFilter filter, const std::string& run) {
+  constexpr std::uint32_t kPiece = 1'000;
+  constexpr std::uint32_t kMostPieces = 200;
+  const std::string member = "\"run\":" + quote(run);
+  const std::uint32_t most = filter.limit;
+  filter.since = std::max(filter.since, made_at(run));
+  filter.newest_first = false;
+  filter.limit = kPiece;
+  std::vector<ReceiptRow> found;
+  for (std::uint32_t piece = 0; piece < kMostPieces && found.size() < most; ++piece) {
+    std::vector<ReceiptRow> rows = tx.receipts(filter);
+    if (rows.empty()) break;
+    filter.from_seq = rows.back().seq + 1;
+    for (ReceiptRow& row : rows) {
+      if (found.size() < most && row.payload.find(member) != std::string::npos) found.push_back(std::move(row));
+    }
+  }
+  std::ranges::reverse(found);
+  return found;
 }
 
 }  // namespace
@@ -134,9 +166,11 @@ DeskAnswer People::receipts(Person person, std::string query_json) {
   if (const auto* limit = query.if_contains("limit"); limit != nullptr && limit->is_int64() && limit->as_int64() > 0) {
     filter.limit = static_cast<std::uint32_t>(std::min<std::int64_t>(limit->as_int64(), kMostListed));
   }
+  const std::string run = member(query, "run");
+  if (!run.empty() && !is_id(run, "run")) co_return fail(ErrorCode::invalid, "`run` must be the id of a run");
   std::vector<ReceiptRow> rows;
   auto read = co_await calls_.store().read([&](Tx& tx) -> Status {
-    rows = tx.receipts(filter);
+    rows = run.empty() ? tx.receipts(filter) : receipts_of_run(tx, filter, run);
     return {};
   });
   if (!read) co_return fail(read.error());

@@ -81,8 +81,8 @@ trust::ReceiptBody Calls::body_of(const Call& call, trust::ReceiptKind kind) con
   }
   if (judged.snapshot) body.decision = decision_of(judged);
   for (const EvidenceBasis& basis : judged.evidence) body.evidence.push_back(basis.receipt);
-  // Values that cannot be told apart are not hashed: there is no canonical form of them.
-  if (!(call.request.arguments && call.request.arguments.ambiguity())) {
+  // Values that cannot be told apart are not hashed: there is no canonical form of them. Nor what could not be read.
+  if (call.request.params && !(call.request.arguments && call.request.arguments.ambiguity())) {
     trust::RecordRules rules;
     if (judged.tool && judged.tool->contract) rules.record = judged.tool->contract->record_arguments;
     const std::vector<std::string> hidden = hidden_arguments(call);

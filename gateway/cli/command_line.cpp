@@ -153,7 +153,6 @@ std::optional<std::string> inconsistent(Invocation& out) {
   if (out.command == Command::lint && out.words.empty() == out.file.empty())
     return "name one thing to look at: a file, a URL, or a command after `--`";
   if ((out.rotate || out.accept_rollback) && out.reason.empty()) return "say why, with --reason";
-  if (out.rotate && out.checkpoint_key) return "--rotate is of the key of receipts; leave --checkpoint out";
   if (!out.proof_file.empty() && (!out.file.empty() || !out.checkpoint_files.empty()))
     return "--proof brings its own receipt and checkpoint; name no log and no --checkpoint";
   if (out.wrapped && out.words.empty()) return "--wrapped needs a command after `--`";

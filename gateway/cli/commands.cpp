@@ -9,6 +9,7 @@
 #include "gateway/cli/remote.hpp"
 #include "gateway/cli/render.hpp"
 #include "gateway/cli/times.hpp"
+#include "schemas/core/canonical.hpp"
 #include "schemas/core/encoding.hpp"
 #include "schemas/core/json.hpp"
 
@@ -136,10 +137,37 @@ int resolve(Remote& remote) {
   return kYes;
 }
 
+// The one with that id of a list that the control side gives.
+int show_one(Remote& remote, const std::string& path, std::string_view list_name,
+             const std::function<std::string(const std::string&)>& render) {
+  auto found = remote.client.get(path);
+  if (!found) return remote.failed(found.error());
+  const std::string& id = remote.invocation.id;
+  boost::json::array one;
+  if (const auto root = parse_object(*found)) {
+    for (const auto& value : list(*root, list_name)) {
+      if (value.is_object() && text(value.as_object(), "id") == id) one.push_back(value);
+    }
+  }
+  if (one.empty()) return remote.failed({ErrorCode::not_found, "there is no `" + visible(id) + "`"});
+  const std::string json = json::canonical(boost::json::value(boost::json::object{{list_name, std::move(one)}}));
+  remote.print(json, render(json));
+  return kYes;
+}
+
 // The whole story: an operation with its ask, an ask with its operation.
 int show(Remote& remote) {
   const std::string& id = remote.invocation.id;
   if (id.starts_with("rc_")) return receipts_show(remote);
+  if (id.starts_with("st_")) return show_one(remote, "/api/v1/stops", "stops", render_stops);
+  if (id.starts_with("gr_")) {
+    return show_one(remote, "/api/v1/grants?state=all", "grants",
+                    [&](const std::string& json) { return render_grants(json, remote.now()); });
+  }
+  if (id.starts_with("run_")) {
+    return show_answer(remote, "/api/v1/receipts" + query_text({{"run", id}, {"limit", "1000"}}),
+                       [](const std::string& json) { return render_receipts(json); });
+  }
   std::string approval, operation;
   if (id.starts_with("ap_")) {
     auto page = remote.client.get("/api/v1/approvals/" + id);
@@ -148,10 +176,9 @@ int show(Remote& remote) {
     if (const auto root = parse_object(approval)) operation = text(*root, "operation");
   } else if (id.starts_with("op_")) {
     operation = id;
-  } else if (id.starts_with("st_")) {
-    return show_answer(remote, "/api/v1/stops", [](const std::string& json) { return render_stops(json); });
   } else {
-    return complain(remote.terminal(), "`" + visible(id) + "` is no id; they begin with op_, ap_, rc_ or st_");
+    return complain(remote.terminal(),
+                    "`" + visible(id) + "` is no id; they begin with op_, ap_, rc_, run_, gr_ or st_");
   }
   std::string story = approval.empty() ? std::string() : render_approval(approval, remote.now());
   std::string json = approval.empty() ? std::string() : R"("approval":)" + approval;

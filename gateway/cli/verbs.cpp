@@ -360,7 +360,7 @@ void add_people(Adder& add) {
   Invocation& out = add.out;
   CLI::App* show = add.verb(add.app, "show", Command::show, "The whole story of any id",
                             "  sallyport show op_01KB…\n  sallyport show ap_01KB…\n");
-  add.id(show, "op_…, ap_…, rc_… or st_…");
+  add.id(show, "op_…, ap_…, rc_…, run_…, gr_… or st_…");
   CLI::App* stop =
       add.verb(add.app, "stop", Command::stop, "Refuse calls from now on; without a target: list what is stopped",
                "  sallyport stop --all --reason \"incident 12\"\n"

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -17,6 +18,7 @@
 
 #include "schemas/core/encoding.hpp"
 #include "trust/receipts/envelope.hpp"
+#include "trust/receipts/notes.hpp"
 
 namespace sallyport::gateway::cli {
 namespace {
@@ -57,35 +59,26 @@ Status add_keys(const std::string& path, std::vector<trust::PublicKey>& into) {
   return {};
 }
 
-// Signed notes one after the other: text, an empty line, signature lines that begin with an em dash.
+// Signed notes one after the other. One that a crash cut off proves nothing, and is passed over.
 Status add_checkpoints(const std::string& path, std::vector<trust::SignedCheckpoint>& into) {
-  constexpr std::string_view kDash = "\xE2\x80\x94 ";
   auto text = read_small(path);
   if (!text) return fail(text.error());
-  std::string note;
-  bool in_signatures = false;
-  const auto add = [&]() -> Status {
+  if (!text->ends_with('\n')) *text += '\n';
+  Status added;
+  std::size_t notes = 0;
+  trust::NoteReader reader([&](const std::string& note) {
+    ++notes;
     auto checkpoint = trust::parse_checkpoint(note);
-    if (!checkpoint) return fail_in("`" + path + "`", checkpoint.error());
-    into.push_back(std::move(*checkpoint));
-    note.clear();
-    in_signatures = false;
-    return {};
-  };
-  std::string_view rest = *text;
-  while (!rest.empty()) {
-    const std::size_t end = rest.find('\n');
-    const std::string_view line = rest.substr(0, end);
-    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
-    const bool signature = line.starts_with(kDash);
-    if (in_signatures && !signature) {
-      if (auto added = add(); !added) return added;
+    if (checkpoint) {
+      into.push_back(std::move(*checkpoint));
+    } else if (added) {
+      added = fail_in("`" + path + "`", checkpoint.error());
     }
-    if (note.empty() && line.empty()) continue;  // between notes
-    note.append(line).append("\n");
-    in_signatures = signature;
-  }
-  return note.empty() ? Status{} : add();
+  });
+  reader.feed(*text);
+  reader.finish();
+  if (added && notes == 0) return fail(ErrorCode::invalid, "`" + path + "` holds no checkpoint");
+  return added;
 }
 
 // Lines of a descriptor, of any length, in pieces of bounded size; until `take` says false.
@@ -133,6 +126,74 @@ void find_pruned(int fd, const std::string& name, trust::VerifyOptions& options)
   if (!found) return;  // then what is missing is a gap
   options.pruned = std::move(found->tree);
   options.pruned_prev = std::move(found->prev);
+}
+
+// Whether the log goes on behind something that is not in it.
+bool begins_later(const std::string& line, const trust::VerifyOptions& options) {
+  trust::VerifyOptions form = options;
+  form.signatures = false;
+  const trust::CheckedLine checked = trust::check_line(line, form);
+  return !checked.bad_form && checked.seq > 0;
+}
+
+// A file without a name, for what has to be read twice and can only be read once. -1: errno tells.
+int nameless_file() {
+  const char* folder = std::getenv("TMPDIR");
+  std::string path = std::string(folder != nullptr && *folder != '\0' ? folder : "/tmp") + "/sallyport-verify-XXXXXX";
+  const int fd = ::mkostemp(path.data(), O_CLOEXEC);
+  if (fd >= 0) ::unlink(path.c_str());
+  return fd;
+}
+
+bool write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t wrote = ::write(fd, text.data(), text.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+  return true;
+}
+
+Status verify_lines(int fd, const std::string& name, VerifyRun& run) {
+  return each_line(fd, name, [&run](std::string line) {
+    run.line(std::move(line));
+    return true;
+  });
+}
+
+// In one pass; but where a log that is no file begins behind what was pruned, it is put into one, for two.
+Status verify_stream(int fd, const std::string& name, trust::VerifyOptions options, std::unique_ptr<VerifyRun>& run) {
+  int kept = -1;
+  Status kept_well;
+  const Status read = each_line(fd, name, [&](std::string line) {
+    if (!run && kept < 0) {
+      if (begins_later(line, options)) {
+        kept = nameless_file();
+        if (kept < 0) kept_well = fail(ErrorCode::io, "no temporary file: " + std::generic_category().message(errno));
+      } else {
+        run = std::make_unique<VerifyRun>(std::move(options));
+      }
+    }
+    if (run) {
+      run->line(std::move(line));
+    } else if (kept_well && !write_all(kept, line += '\n')) {
+      kept_well = fail(ErrorCode::io, "a temporary file: " + std::generic_category().message(errno));
+    }
+    return kept_well.has_value();
+  });
+  if (kept < 0) {
+    if (!run) run = std::make_unique<VerifyRun>(std::move(options));  // not one line
+    return read && !kept_well ? kept_well : read;
+  }
+  Status done = read && !kept_well ? kept_well : read;
+  if (done && ::lseek(kept, 0, SEEK_SET) == 0) {
+    find_pruned(kept, name, options);
+    run = std::make_unique<VerifyRun>(std::move(options));
+    done = verify_lines(kept, name, *run);
+  }
+  ::close(kept);
+  return done;
 }
 
 }  // namespace
@@ -256,16 +317,20 @@ int verify_file(const Invocation& invocation, Terminal& terminal) {
                       "cannot read `" + visible(invocation.file) + "`: " + std::generic_category().message(errno));
     }
   }
-  if (::lseek(fd, 0, SEEK_CUR) == 0) find_pruned(fd, visible(invocation.file), *options);
-  VerifyRun run(std::move(*options));
-  const Status read = each_line(fd, visible(invocation.file), [&run](std::string line) {
-    run.line(std::move(line));
-    return true;
-  });
+  const std::string name = visible(invocation.file);
+  std::unique_ptr<VerifyRun> run;
+  Status read;
+  if (::lseek(fd, 0, SEEK_CUR) == 0) {
+    find_pruned(fd, name, *options);
+    run = std::make_unique<VerifyRun>(std::move(*options));
+    read = verify_lines(fd, name, *run);
+  } else {
+    read = verify_stream(fd, name, std::move(*options), run);
+  }
   if (fd != STDIN_FILENO) ::close(fd);
   if (!read) return complain(terminal, read.error().message);
   if (!invocation.signatures) terminal.err("signatures were not checked\n");
-  return run.finish(terminal, invocation.json);
+  return run->finish(terminal, invocation.json);
 }
 
 }  // namespace sallyport::gateway::cli

@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "gateway/config/hidden_check.hpp"
 #include "gateway/config/own_file.hpp"
 #include "policy/conditions/condition.hpp"
 #include "schemas/core/canonical.hpp"
@@ -226,6 +227,14 @@ Checked check_rules(const Settings& settings, const Sources& sources, const Chec
   policy::LoadedPolicy loaded_policy = policy::load(roots, words.vocabulary(), load_options);
   if (!trust_ok) drop_consequences(loaded_policy.faults);
   const bool policy_form = add_form_faults(sources.policy, schema::FileKind::policy, loaded_policy.faults);
+
+  for (const OwnFile& file : sources.trust) {
+    if (!loaded_policy.policy) break;
+    FaultList hidden(file.name);
+    check_hidden(file.document->root().find("servers"), *trust, *lock, loaded_policy.policy->redact, options.strict,
+                 hidden);
+    append(loaded_trust.faults, hidden.take());
+  }
 
   // Failing tests are faults too, but a policy that only tightens may be put in force in spite of them: they do not
   // take the book away.

@@ -99,7 +99,7 @@ DeskAnswer resolve(Desk& desk, Person person, std::string id, Input& input) {
 DeskAnswer receipts(Desk& desk, Person person, std::string, Input& input) {
   std::string query = "{\"limit\":" + std::to_string(input.count("limit", kUsual, kMost));
   for (const std::string_view name :
-       {"operation", "principal", "server", "tool", "kind", "verdict", "effect", "outcome", "since", "until"}) {
+       {"operation", "principal", "server", "tool", "kind", "verdict", "effect", "outcome", "since", "until", "run"}) {
     const std::string value = input.text(name);
     if (!value.empty()) query += "," + quote(name) + ":" + quote(value);
   }

@@ -126,7 +126,7 @@ asio::awaitable<Status> HeaderSource::refresh(std::string name, Entry& entry, De
                    ErrorSource::gateway, RetryClass::not_sent);
   }
   entry.value = Secret(std::move(*text));
-  known_secrets().add(entry.value);
+  known_secrets().add(entry.value, true);
   const bool is_file = entry.source.kind == SecretSource::Kind::file;
   entry.fresh_until = is_file ? Deadline::after(kFileKeep) : Deadline::after(kCommandKeep);
   co_return Status{};

@@ -141,11 +141,18 @@ constexpr const char* kPragmas =
 
 // A change of the key that a crash cut short: the store says which one it goes on with.
 Status settle_key(StateFolder& folder, Database& database) {
-  if (!file_exists(folder.file("receipts.key.next"))) return {};
-  const std::string in_force = key_in_force(database);
-  const Result<trust::SigningKey> next = folder.next_receipt_key(system_entropy());
+  if (file_exists(folder.file("receipts.key.next"))) {
+    const Result<trust::SigningKey> next = folder.next_receipt_key(system_entropy());
+    if (!next) return fail(next.error());
+    const bool taken = next->keyid() == key_in_force(database);
+    if (Status done = taken ? folder.take_next_receipt_key() : Status{}; !done) return done;
+  }
+  if (!file_exists(folder.file("checkpoint.key.next"))) return {};
+  const Result<trust::SigningKey> next = folder.next_checkpoint_key(system_entropy());
   if (!next) return fail(next.error());
-  return next->keyid() == in_force ? folder.take_next_receipt_key() : Status{};
+  Rows rows = database.rows("SELECT value FROM settings WHERE name = ?", kCheckpointKeySetting);
+  const bool taken = rows.next() && rows.view(0) == next->keyid();
+  return taken ? folder.take_next_checkpoint_key() : Status{};
 }
 
 Result<std::unique_ptr<SqliteStore>> open_parts(const StoreOptions& options, const asio::any_io_executor& loop,

@@ -19,6 +19,9 @@
 
 namespace sallyport::gateway {
 
+// In the settings: the keyid of the checkpoint key that a rotation put in force.
+inline constexpr std::string_view kCheckpointKeySetting = "checkpoint.key";
+
 struct StoreOptions {
   StateFolder* folder = nullptr;              // owned; outlives the store
   const KnownSecrets* secrets = nullptr;      // what receipts and rows are swept for; null: nothing

@@ -24,6 +24,7 @@ constexpr std::string_view kLockFile = "lock";
 constexpr std::string_view kReceiptKey = "receipts.key";
 constexpr std::string_view kNextReceiptKey = "receipts.key.next";
 constexpr std::string_view kCheckpointKey = "checkpoint.key";
+constexpr std::string_view kNextCheckpointKey = "checkpoint.key.next";
 constexpr std::string_view kStoreKey = "store.key";
 constexpr std::string_view kFingerprintKey = "fingerprint.key";
 
@@ -264,8 +265,8 @@ StateFolder::~StateFolder() {
   ::close(lock_);
 }
 
-Result<trust::SigningKey> StateFolder::next_receipt_key(Entropy& entropy) const {
-  const std::string next = file(kNextReceiptKey);
+Result<trust::SigningKey> StateFolder::next_key(std::string_view name, Entropy& entropy) const {
+  const std::string next = file(name);
   if (!file_exists(next)) {
     const Result<Secret> made = random_pem(entropy);
     if (!made) return fail(made.error());
@@ -276,14 +277,31 @@ Result<trust::SigningKey> StateFolder::next_receipt_key(Entropy& entropy) const 
   return trust::SigningKey::from_pem(*pem);
 }
 
-Status StateFolder::take_next_receipt_key() {
-  Result<Secret> pem = read_pem_key(file(kNextReceiptKey));
+Status StateFolder::take_next_key(std::string_view next, std::string_view name, std::string_view public_name,
+                                  Secret& into) {
+  const std::string from = file(next);
+  Result<Secret> pem = read_pem_key(from);
   if (!pem) return fail(pem.error());
-  const std::string from = file(kNextReceiptKey);
-  if (::rename(from.c_str(), file(kReceiptKey).c_str()) != 0) return fail_errno("cannot rename", from);
+  if (::rename(from.c_str(), file(name).c_str()) != 0) return fail_errno("cannot rename", from);
   if (Status synced = sync_folder(path_); !synced) return synced;
-  receipt_pem_ = std::move(*pem);
-  return export_public(path_, "receipts.pub", receipt_pem_);
+  into = std::move(*pem);
+  return export_public(path_, public_name, into);
+}
+
+Result<trust::SigningKey> StateFolder::next_receipt_key(Entropy& entropy) const {
+  return next_key(kNextReceiptKey, entropy);
+}
+
+Status StateFolder::take_next_receipt_key() {
+  return take_next_key(kNextReceiptKey, kReceiptKey, "receipts.pub", receipt_pem_);
+}
+
+Result<trust::SigningKey> StateFolder::next_checkpoint_key(Entropy& entropy) const {
+  return next_key(kNextCheckpointKey, entropy);
+}
+
+Status StateFolder::take_next_checkpoint_key() {
+  return take_next_key(kNextCheckpointKey, kCheckpointKey, "checkpoint.pub", checkpoint_pem_);
 }
 
 std::string StateFolder::file(std::string_view name) const { return join(path_, name); }

@@ -56,13 +56,18 @@ class StateFolder {
   // records it, signed by the old one, and names it as the one in force; then it takes the old one's place. The last
   // step is done by whoever opens the store next, if need be.
   [[nodiscard]] Result<trust::SigningKey> next_receipt_key(Entropy& entropy) const;
-  Status take_next_receipt_key();                                                   // with its public half
+  Status take_next_receipt_key();  // with its public half
+  // Likewise the key of checkpoints.
+  [[nodiscard]] Result<trust::SigningKey> next_checkpoint_key(Entropy& entropy) const;
+  Status take_next_checkpoint_key();
   [[nodiscard]] const Secret& store_key() const { return store_key_; }              // 32 bytes
   [[nodiscard]] const Secret& fingerprint_key() const { return fingerprint_key_; }  // 32 bytes
 
  private:
   StateFolder(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
   Status load_keys();
+  [[nodiscard]] Result<trust::SigningKey> next_key(std::string_view name, Entropy& entropy) const;
+  Status take_next_key(std::string_view next, std::string_view name, std::string_view public_name, Secret& into);
 
   std::string path_;
   int lock_;

@@ -1,9 +1,11 @@
 #include "schemas/core/canonical.hpp"
+#include "schemas/core/is_canonical.hpp"
 
 #include <algorithm>
 #include <boost/json.hpp>
 #include <charconv>
 #include <forward_list>
+#include <optional>
 #include <stdexcept>
 #include <variant>
 
@@ -27,6 +29,27 @@ bool utf16_less(std::string_view a, std::string_view b) {
 template <class Range, class Less>
 void sort_if_needed(Range&& range, Less less) {
   if (!std::ranges::is_sorted(range, less)) std::ranges::sort(range, less);
+}
+
+// A string as it stands: without escapes, or with those that the canonical form has.
+bool is_canonical_string(Value value) {
+  if (value.plain_string()) return true;
+  std::string quoted;
+  unicode::quote_into(value.string(), quoted);
+  return quoted == value.raw();
+}
+
+bool are_names_sorted(Value object) {
+  std::optional<Value> before;
+  for (const auto [key, value] : object.members()) {
+    if (before) {
+      const auto a = before->plain_string(), b = key.plain_string();
+      const bool less = a && b ? utf16_less(*a, *b) : utf16_less(before->string(), key.string());
+      if (!less && !(before->string() == key.string())) return false;
+    }
+    before = key;
+  }
+  return true;
 }
 
 // Writes one Value without recursion.
@@ -221,6 +244,24 @@ constexpr std::size_t kMaxLevels = 32;
 }  // namespace
 
 std::string canonical(Value value, std::span<const std::string> without) { return Canonical(value, without).write(); }
+
+bool is_canonical(const Document& document) {
+  // What the text would have at least; any space makes it longer.
+  std::size_t size = 0;
+  for (std::uint32_t i = 0; i < document.node_count(); ++i) {
+    const Value node = document.node(i);
+    if (node.is_object()) {
+      if (!are_names_sorted(node)) return false;
+      size += 2 + (node.size() > 0 ? 2 * node.size() - 1 : 0);
+    } else if (node.is_array()) {
+      size += 2 + (node.size() > 0 ? node.size() - 1 : 0);
+    } else {
+      if (node.is_string() && !is_canonical_string(node)) return false;
+      size += node.raw().size();
+    }
+  }
+  return size == document.text().size();
+}
 
 std::string canonical(const boost::json::value& value) { return CanonicalOwn().write(value); }
 

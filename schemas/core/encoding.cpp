@@ -46,21 +46,31 @@ std::string encode64(std::string_view bytes, std::string_view alphabet, bool pad
 // `text` without padding. Bits that stand for nothing must be zero, so each byte string has one form.
 std::optional<std::string> decode64(std::string_view text, const std::array<std::int8_t, 256>& table) {
   if (text.size() % 4 == 1) return std::nullopt;
-  std::string out;
-  out.reserve(text.size() / 4 * 3 + 2);
-  std::uint32_t bits = 0;
-  int held = 0;
-  for (const char c : text) {
-    const auto value = table[static_cast<unsigned char>(c)];
-    if (value < 0) return std::nullopt;
-    bits = (bits << 6 | static_cast<std::uint32_t>(value)) & 0xFFFF;
-    held += 6;
-    if (held >= 8) {
-      held -= 8;
-      out += static_cast<char>(bits >> held & 0xFF);
+  const auto value = [&](std::size_t i) { return std::int32_t{table[static_cast<unsigned char>(text[i])]}; };
+  std::string out(text.size() / 4 * 3 + (text.size() % 4 == 0 ? 0 : text.size() % 4 - 1), '\0');
+  char* to = out.data();
+  std::int32_t wrong = 0;  // negative once a character is none of the alphabet
+  std::size_t i = 0;
+  for (; i + 4 <= text.size(); i += 4, to += 3) {
+    const std::int32_t a = value(i), b = value(i + 1), c = value(i + 2), d = value(i + 3);
+    wrong |= a | b | c | d;
+    const auto bits = static_cast<std::uint32_t>(a << 18 | b << 12 | c << 6 | d);
+    to[0] = static_cast<char>(bits >> 16);
+    to[1] = static_cast<char>(bits >> 8);
+    to[2] = static_cast<char>(bits);
+  }
+  const std::size_t rest = text.size() - i;
+  if (rest > 0) {
+    const std::int32_t a = value(i), b = value(i + 1), c = rest == 3 ? value(i + 2) : 0;
+    wrong |= a | b | c;
+    if (wrong >= 0) {
+      const auto bits = static_cast<std::uint32_t>(a << 18 | b << 12 | c << 6);
+      if ((bits & (rest == 3 ? 0xFFU : 0xFFFFU)) != 0) return std::nullopt;
+      to[0] = static_cast<char>(bits >> 16);
+      if (rest == 3) to[1] = static_cast<char>(bits >> 8);
     }
   }
-  if ((bits & ((1U << held) - 1)) != 0) return std::nullopt;
+  if (wrong < 0) return std::nullopt;
   return out;
 }
 

@@ -8,6 +8,7 @@
 
 #include "schemas/core/canonical.hpp"
 #include "schemas/core/encoding.hpp"
+#include "schemas/core/is_canonical.hpp"
 #include "schemas/core/json.hpp"
 
 namespace {
@@ -72,6 +73,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto form = json::canonical(root);
   const auto again = json::Document::parse(form, kLimits);
   require(again.has_value() && json::canonical(again->root()) == form, "a canonical form is its own");
+  require(json::is_canonical(*again), "a canonical form is known as one");
+  require(json::is_canonical(*document) == (form == document->text()), "only a canonical form is known as one");
   require(json::same(root, again->root()), "a canonical form is the same value");
   const auto neat = json::Document::parse(json::pretty(root), {.bytes = 256U << 20, .depth = 1000});
   require(neat.has_value() && json::same(root, neat->root()), "a pretty form is the same value");

@@ -20,6 +20,8 @@ import threading
 import time
 import unittest
 
+import receipt_schema
+
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 FIXTURE = str(SOURCE / "tests/fixtures/servers/stdio_server.py")
 MODULES = SOURCE / "tests/integration/node_modules"
@@ -218,6 +220,8 @@ class Gateway:
         code = process.end(how)
         if how == signal.SIGTERM:
             self.case.assertEqual(code, 0, "\n".join(process.lines[-40:]))
+            if (self.state / "store.db").exists():
+                self.receipts()
         return code
 
     @property
@@ -250,10 +254,13 @@ class Gateway:
         return answer.status, text
 
     def receipts(self):
-        """The statements of the log, in order."""
+        """The statements of the log, in order; each is what its schema says."""
         done = self.case.run_program("receipts", "export", "--state", self.state)
         self.case.assertEqual(done.returncode, 0, done.stderr)
-        return [json.loads(base64.b64decode(json.loads(line)["payload"])) for line in done.stdout.splitlines()]
+        statements = [json.loads(base64.b64decode(json.loads(line)["payload"])) for line in done.stdout.splitlines()]
+        for statement in statements:
+            self.case.assertEqual(receipt_schema.faults(statement), [], statement)
+        return statements
 
     def verify(self):
         return self.case.run_program("receipts", "verify", "--state", self.state)

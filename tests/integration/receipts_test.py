@@ -22,7 +22,8 @@ TRUST = {"servers": {"leak": {"tools": {
     "look": "read",
     **{name: {"effect": "record", "destructive": False, "scope": "things/{/id}", "says": "Thing {/id} with {/password} and {/pin}",
               "record": {"arguments": ["/id", "/note", "/password", "/token", "/pin"], "result": ["/id", "/key", "/token"]}}
-       for name in ("put", "fail", "refuse", "die")}}}}}
+       for name in ("put", "fail", "die")},
+    "refuse": {"effect": "record", "destructive": False, "scope": "refused", "errors": "none"}}}}}
 REDACT = {"redact": ["/pin"]}
 
 
@@ -240,6 +241,66 @@ class Receipts(Case):
         self.assertEqual(done.returncode, 2)
         self.assertIn("did not sign", done.stderr)
 
+    def test_a_pruned_log_is_verified_from_a_file_and_from_a_pipe(self):
+        g = self.leaking(receipts={"retention": "1s"}).start()
+        client = g.client().connect()
+        for number in range(5):
+            client.call("leak__put", {"id": str(number)})
+        wait_until(lambda: self.predicates(g, kind="log"), "the pruning")
+        g.stop()
+        key = self.folder / "receipts.pub"
+        key.write_text(self.run_program("receipts", "key", "--state", g.state).stdout)
+        log = self.run_program("receipts", "export", "--state", g.state).stdout
+        (self.folder / "log.jsonl").write_text(log)
+        self.assertGreater(self.predicates(g)[0]["seq"], 0)
+        for file in (self.folder / "log.jsonl", "-"):
+            report = self.json_of(self.run_program("receipts", "verify", file, "--key", key, "--json", stdin=log))
+            self.assertEqual({one["kind"] for one in report["findings"]}, {"pruned", "tail-not-anchored"})
+        cut = "".join(log.splitlines(keepends=True)[1:])
+        report = self.json_of(self.run_program("receipts", "verify", "-", "--key", key, "--json", stdin=cut), 1)
+        self.assertIn("gap", {one["kind"] for one in report["findings"]})
+
+    def test_a_grant_does_not_outlive_a_rollback(self):
+        anchor = self.folder / "anchor"
+        rules = [{"id": "put", "ask": {"server": "leak", "tool": "put"}, "approval": {"grants": True}}]
+        g = self.leaking(rules=rules, receipts={"anchor": {"file": str(anchor)}}).start()
+        ask = self.ask(g, g.client().connect(), {"id": "7"})
+        granted = self.owner(g, "approvals", "approve", ask["id"], "--yes", "--this-run")
+        self.assertEqual(granted.returncode, 0, granted.stderr)
+        ident = self.json_of(self.owner(g, "grants", "list", "--json"))["grants"][0]["id"]
+        self.assertIn(ident, self.owner(g, "show", ident).stdout)
+        g.stop()
+        self.copy(g, "before")
+        g.start()
+        self.assertEqual(self.owner(g, "grants", "revoke", ident, "--reason", "over").returncode, 0)
+        g.stop()
+        self.put_back(g, "before")
+        self.refused(g)
+        self.assertEqual(self.owner(g, "receipts", "checkpoint", "--accept-rollback", "--reason", "restored").returncode, 0)
+        g.start()
+        self.assertEqual(self.json_of(self.owner(g, "grants", "list", "--json"))["grants"], [])
+        self.assertIn("void", [one["approval"].get("state") or one.get("event", {}).get("action")
+                               for one in self.predicates(g, kind="approval")])
+
+    def test_an_anchor_that_is_gone_does_not_go_unnoticed(self):
+        anchor = self.folder / "anchor"
+        g = self.leaking(receipts={"anchor": {"file": str(anchor)}}).start()
+        g.stop()
+        kept = anchor.read_text()
+        anchor.unlink()
+        self.refused(g)
+        anchor.write_text(kept)
+        g.start()
+        g.stop()
+        anchor.write_text(kept)  # an older copy of it
+        self.refused(g)
+        self.assertEqual(self.owner(g, "receipts", "checkpoint", "--accept-rollback", "--reason", "a new disk").returncode, 0)
+        g.start()
+        g.stop()
+        report, kinds = self.verify(g, "--checkpoint", anchor, "--checkpoint-key", g.state / "checkpoint.pub")
+        self.assertEqual(kinds, set())
+        self.assertEqual(report["anchored"], report["entries"])
+
     # Keys.
 
     def test_the_signing_key_is_changed_and_the_old_one_says_so(self):
@@ -263,6 +324,32 @@ class Receipts(Case):
         report = self.json_of(self.run_program("receipts", "verify", log, "--key", first, "--json"))  # the first key alone
         self.assertEqual({one["kind"] for one in report["findings"]}, {"tail-not-anchored"})
 
+    def test_the_checkpoint_key_is_changed_and_endorsed_by_the_old_one(self):
+        anchor = self.folder / "anchor"
+        g = self.leaking(receipts={"anchor": {"file": str(anchor)}}).start()
+        g.client().connect().call("leak__put", {"id": "1"})
+        g.stop()
+        first = self.folder / "first.pub"
+        first.write_text((g.state / "checkpoint.pub").read_text())
+        old = (g.state / "checkpoint.key").read_text()
+        rotated = self.owner(g, "receipts", "key", "--rotate", "--checkpoint", "--reason", "yearly")
+        self.assertEqual(rotated.returncode, 0, rotated.stderr)
+        self.assertNotEqual(first.read_text(), (g.state / "checkpoint.pub").read_text())
+        # As a crash leaves it: recorded, and the old key still in its place.
+        (g.state / "checkpoint.key").rename(g.state / "checkpoint.key.next")
+        (g.state / "checkpoint.key").write_text(old)
+        g.start()
+        g.client().connect().call("leak__put", {"id": "2"})
+        g.stop()
+        self.assertFalse((g.state / "checkpoint.key.next").exists())
+        report, kinds = self.verify(g, "--checkpoint", anchor, "--checkpoint-key", first)  # the first key alone
+        self.assertEqual(kinds, set())
+        self.assertEqual(report["anchored"], report["entries"])
+        # A note of the old key is still ours; it does not cover what came after it.
+        notes = anchor.read_text().split("sallyport.dev/")
+        self.assertEqual({one["event"]["action"] for one in self.predicates(g, kind="key")}, {"created", "checkpoint-rotated"})
+        self.assertGreater(len(notes), 3)
+
     def test_keys_that_others_can_read_are_refused(self):
         g = self.leaking().start()
         g.stop()
@@ -273,6 +360,26 @@ class Receipts(Case):
                 self.assertEqual(done.returncode, 2)
                 self.assertIn(name, done.stderr)
                 (g.state / name).chmod(0o600)
+
+    # Calls that are no good ones.
+
+    def test_what_could_not_be_read_and_what_is_reserved_is_on_record(self):
+        g = self.leaking().start()
+        client = g.client().connect()
+        asked = [("tools/call", {"arguments": {}}), ("tools/call", {"name": "leak__put", "arguments": [SHAPED]}),
+                 ("tools/call", {"name": "sallyport_approve", "arguments": {"id": "ap_1"}}),
+                 ("resources/read", {"uri": 5}), ("prompts/get", {"name": "x", "arguments": 1})]
+        for method, params in asked:
+            self.assertEqual(client.ask(method, params)["error"]["code"], -32602, params)
+        g.stop()
+        refusals = self.predicates(g, kind="refusal")
+        self.assertEqual(len(refusals), len(asked))
+        for one in refusals:
+            self.assertEqual(one["outcome"], {"basis": "not-sent", "value": "none"})
+            self.assertEqual(one["decision"]["verdict"], "deny")
+        self.assertEqual([one.get("tool") for one in refusals].count("sallyport_approve"), 1)
+        self.assertEqual(sorted(one["request"].get("method", "tools/call") for one in refusals), sorted(method for method, _ in asked))
+        self.assertNotIn(SHAPED, json.dumps(refusals))
 
     # Questions to the log.
 
@@ -320,6 +427,19 @@ class Receipts(Case):
         for part in ("received", "decided", "allow (all says allow)", "sent", "answered", "applied (answered)", intent["id"]):
             self.assertIn(part, story)
         self.assertIn("applied (answered)", self.owner(g, "show", intent["id"]).stdout)
+        # Every kind of id.
+        run = self.owner(g, "show", intent["run"])
+        self.assertEqual(run.returncode, 0, run.stderr)
+        for one in self.predicates(g):
+            self.assertEqual(one["id"] in run.stdout, one.get("run") == intent["run"], one)
+        self.assertEqual(self.owner(g, "stop", "--server", "leak", "--reason", "one").returncode, 0)
+        self.assertEqual(self.owner(g, "stop", "--all", "--reason", "two").returncode, 0)
+        stops = self.json_of(self.owner(g, "stop", "--json"))["stops"]
+        for one in stops:
+            shown = self.json_of(self.owner(g, "show", one["id"], "--json"))["stops"]
+            self.assertEqual([stop["reason"] for stop in shown], [one["reason"]])
+        for unknown in ("gr_01KB9Z3W9Q8V5M0F7T2N6R4XHC", "st_01KB9Z3W9Q8V5M0F7T2N6R4XHC"):
+            self.assertNotEqual(self.owner(g, "show", unknown).returncode, 0)
 
     def test_duplicates_are_told_from_what_is_known(self):
         g = self.leaking().start()
@@ -333,7 +453,17 @@ class Receipts(Case):
         self.assertEqual([(one["atLeast"], one["atMost"]) for one in found], [(2, 2), (2, 2)])
         self.assertEqual([one["why"].split(",")[0] for one in found], ["the same arguments", "alike in what is recorded"])
         words = self.run_program("receipts", "duplicates", "--tool", "put", "--state", g.state)
-        self.assertIn("leak/put: carried out 2 times, the same arguments", words.stdout)
+        self.assertIn("leak/put: carried out 2 times of 2 asked for, the same arguments", words.stdout)
+        # What was asked for twice and done once, or not at all, is told as such; what fingerprints do not cover is said.
+        for _ in range(2):
+            client.call("leak__refuse", {"id": "1"})
+        never = self.run_program("receipts", "duplicates", "--tool", "refuse", "--state", g.state)
+        self.assertEqual(never.returncode, 0, never.stdout + json.dumps(self.predicates(g, tool="refuse")))
+        self.assertIn("leak/refuse: carried out 0 times of 2 asked for, the same arguments\n", never.stdout)
+        for pin in ("1", "2"):
+            client.call("leak__put", {"id": "9", "pin": pin})
+        hidden = self.run_program("receipts", "duplicates", "--since", "1h", "--state", g.state)
+        self.assertIn("2 times of 2 asked for, the same arguments but for what is redacted: /pin\n", hidden.stdout)
 
     def test_equal_refusals_share_a_receipt_that_counts_them(self):
         g = self.leaking(rules=[{"id": "no", "deny": {"server": "leak", "tool": "put"}}]).start()

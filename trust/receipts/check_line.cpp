@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "schemas/core/canonical.hpp"
 #include "schemas/core/encoding.hpp"
 #include "schemas/core/ids.hpp"
+#include "schemas/core/is_canonical.hpp"
 #include "schemas/core/json.hpp"
 #include "schemas/core/writer.hpp"
 #include "trust/crypto/hash.hpp"
@@ -25,19 +25,14 @@ bool is_hex(std::string_view text, std::size_t size) {
 }
 
 // Receipts hold no null and no number but integers below 2^53, printed as such.
-bool plain_values(json::Value root) {
-  std::vector<json::Value> open{root};
-  while (!open.empty()) {
-    const auto value = open.back();
-    open.pop_back();
+bool plain_values(const json::Document& document) {
+  for (std::uint32_t i = 0; i < document.node_count(); ++i) {
+    const auto value = document.node(i);
     if (value.is_null()) return false;
-    if (value.is_number()) {
-      const auto number = value.integer();
-      if (!number || *number > kMaxInteger || *number < -kMaxInteger || std::to_string(*number) != value.number())
-        return false;
-    }
-    for (const auto member : value.members()) open.push_back(member.value);
-    for (const auto item : value.elements()) open.push_back(item);
+    if (!value.is_number()) continue;
+    const auto number = value.integer();
+    if (!number || *number > kMaxInteger || *number < -kMaxInteger || std::to_string(*number) != value.number())
+      return false;
   }
   return true;
 }
@@ -112,6 +107,11 @@ std::optional<std::string> judge_predicate(json::Value predicate, CheckedLine& l
     line.new_key = text(event.find("details").find("publicKey"));
     if (line.new_key.empty()) return "it names no new key";
   }
+  if (line.kind == ReceiptKind::key && event.find("action").equals(kCheckpointRotated)) {
+    line.new_checkpoint_key = text(event.find("details").find("checkpointKey"));
+    line.endorsement = text(event.find("details").find("endorsement"));
+    if (line.new_checkpoint_key.empty()) return "it names no new key";
+  }
   if (line.kind == ReceiptKind::intent && line.operation.empty()) return "an intent without an operation";
   return std::nullopt;
 }
@@ -128,8 +128,8 @@ std::optional<std::string> judge_statement(CheckedLine& line) {
       root.size() != 4) {
     return "its payload is no statement of ours";
   }
-  if (!plain_values(root)) return "it holds a null or a number that is no integer below 2^53";
-  if (json::canonical(root) != line.payload) return "its payload is not in RFC 8785 form";
+  if (!plain_values(*document)) return "it holds a null or a number that is no integer below 2^53";
+  if (!json::is_canonical(*document)) return "its payload is not in RFC 8785 form";
   if (auto fault = judge_predicate(root.find("predicate"), line)) return fault;
   return judge_subject(root, line);
 }
@@ -147,6 +147,9 @@ CheckedLine check_line(std::string line, const VerifyOptions& options) {
   out.payload = std::move(envelope->payload);
   out.signature = std::move(envelope->signature);
   out.bad_form = judge_statement(out);
+  if (out.bad_form) return out;
+  out.hash = sha256(out.payload);
+  out.leaf = leaf_hash(out.payload);
   if (!options.signatures) return out;
   const auto key = std::ranges::find(options.keys, out.keyid, &PublicKey::keyid);
   if (key == options.keys.end()) return out;

@@ -21,13 +21,13 @@ namespace sallyport::trust {
 enum class FindingKind : std::uint8_t {
   bad_form,  // no envelope, no statement of ours, not canonical, or a subject that does not fit
   bad_signature,
-  unknown_key,
+  unknown_key,  // or one that is not in force at that place
   wrong_log,
-  gap,        // seq jumps ahead, or the log does not begin at 0
-  duplicate,  // the same entry again
-  fork,       // another entry with a seq that was there
-  wrong_prev,
-  checkpoint_mismatch,  // the tree at that size has another root, or the checkpoint is not signed by the key
+  gap,                  // seq jumps ahead, the log does not begin at 0, or it is empty
+  duplicate,            // the same entry again
+  fork,                 // another entry with a seq that was there
+  wrong_prev,           // it does not follow the entry before it, or stands out of its place
+  checkpoint_mismatch,  // the tree at that size has another root, or the checkpoint is of another log or key
   shorter_than_checkpoint,
   intent_without_outcome,  // the log ends with its outcome unknown
   approval_spent_twice,
@@ -50,7 +50,8 @@ struct Finding {
 struct VerifyOptions {
   std::vector<PublicKey> keys;  // of receipts; a `key` receipt signed by one of them adds its successor
   std::vector<SignedCheckpoint> checkpoints;
-  std::vector<PublicKey> checkpoint_keys;  // none: checkpoints are compared, but anchor nothing
+  // None: checkpoints are compared, but anchor nothing. A `key` receipt that one of them endorses adds its successor.
+  std::vector<PublicKey> checkpoint_keys;
   bool anchors = true;  // false: checkpoints that lie beside the log; they must fit, and prove nothing of its end
   bool signatures = true;
   std::size_t max_findings = 1000;   // further ones are counted
@@ -66,15 +67,21 @@ struct CheckedLine {
   bool signature_ok = false;
   std::string keyid;
   std::string payload;
+  Sha256 hash{}, leaf{};  // of the payload: as the next entry's prev, and in the tree
   std::string signature;
   ReceiptKind kind = ReceiptKind::refusal;
   std::string id, operation, log, prev;
-  std::string approval;  // one that this entry spends
-  std::string new_key;   // base64 DER, of a `key` receipt that rotates
+  std::string approval;                         // one that this entry spends
+  std::string new_key;                          // base64 DER, of a `key` receipt that rotates
+  std::string new_checkpoint_key, endorsement;  // base64: DER, and the old checkpoint key's signature for it
   std::uint64_t seq = 0;
   std::optional<Outcome> outcome;
 };
 [[nodiscard]] CheckedLine check_line(std::string line, const VerifyOptions& options);
+
+inline constexpr std::string_view kCheckpointRotated = "checkpoint-rotated";  // the action of a `key` receipt
+// What the old checkpoint key signs when it hands over to another one (base64 DER) in that log.
+[[nodiscard]] std::string checkpoint_key_statement(std::string_view log, std::string_view new_key);
 
 // What a receipt of a pruning says of the entries that are gone: enough to go on behind them.
 struct PrunedBase {
@@ -115,12 +122,25 @@ class Verifier {
   struct Open {
     std::uint64_t line, seq;
   };
+  struct Seen {
+    std::uint64_t seq = ~std::uint64_t{0};  // none yet
+    Sha256 hash{};
+  };
+  struct Range {
+    std::uint64_t begin, end;
+  };
   void add(FindingKind kind, std::optional<std::uint64_t> seq, std::string subject, std::string message);
   [[nodiscard]] bool judge_signature(const CheckedLine& checked);
-  [[nodiscard]] bool judge_place(const CheckedLine& checked, const Sha256& hash);
-  void judge_repeat(const CheckedLine& checked, const Sha256& hash);
+  [[nodiscard]] bool judge_log(const CheckedLine& checked);
+  [[nodiscard]] bool judge_place(const CheckedLine& checked, bool believed);
+  void judge_repeat(const CheckedLine& checked, bool believed);
+  [[nodiscard]] bool is_missing(std::uint64_t seq) const;
+  void miss(std::uint64_t begin, std::uint64_t end);
   void judge_content(const CheckedLine& checked);
   void take_key(const CheckedLine& checked);
+  void take_checkpoint_key(const CheckedLine& checked);
+  [[nodiscard]] bool is_signed(const SignedCheckpoint& checkpoint) const;
+  [[nodiscard]] bool is_ours(const SignedCheckpoint& checkpoint);
   void pass_checkpoints();
   void judge_anchor();
 
@@ -131,7 +151,15 @@ class Verifier {
   std::uint64_t line_ = 0;
   std::uint64_t expected_ = 0;
   std::string prev_;
-  std::vector<Sha256> recent_;                  // a ring of the last payloads by seq, to tell duplicates from forks
+  struct CheckpointKey {
+    PublicKey key;
+    std::uint64_t from, to;  // entries that its checkpoints cover
+  };
+  std::vector<CheckpointKey> checkpoint_keys_;
+  std::string key_;             // keyid that signs from here on; empty: not known, at the beginning and behind a gap
+  std::vector<Range> missing_;  // gaps so far, the first thousand
+  std::optional<std::uint64_t> doubtful_;       // seq of the line before, which jumped ahead and is not to be believed
+  std::vector<Seen> recent_;                    // a ring of the last payloads by seq, to tell duplicates from forks
   std::unordered_map<std::string, Open> open_;  // operations whose intent has no outcome yet
   std::unordered_map<Token, Token, TokenHash> spent_;       // approval -> operation
   std::unordered_map<std::string, std::uint64_t> retired_;  // keyid -> seq of the receipt that replaced it

@@ -178,16 +178,95 @@ TEST_F(Keeper, ALogThatTheCheckpointDoesNotFitIsARollback) {
     EXPECT_EQ(good.error().code, ErrorCode::conflict);
     EXPECT_NE(good.error().message.find("the anchor"), std::string::npos) << good.error().message;
   }
-  // Of another log: not ours to judge.
-  std::ofstream(anchor(), std::ios::trunc)
-      << trust::sign_checkpoint({"sallyport.dev/0123456789abcdef", 9, trust::leaf_hash("x")}, *key);
-  make();
-  EXPECT_OK(wait(keeper_->check()));
   // By another key.
   auto stranger = trust::SigningKey::from_seed(trust::Seed{7});
-  std::ofstream(anchor(), std::ios::trunc) << trust::sign_checkpoint({origin, 3, trust::leaf_hash("x")}, *stranger);
+  std::ofstream(anchor(), std::ios::trunc) << trust::sign_checkpoint({origin, 9, trust::leaf_hash("x")}, *stranger);
   make();
   EXPECT_EQ(wait(keeper_->check()).error().code, ErrorCode::forbidden);
+}
+
+// Whoever may add to the anchor, and put the state folder back, must not be able to hide the newest checkpoint there.
+TEST_F(Keeper, TheCheckpointOverTheMostCountsWhereverItStands) {
+  auto key = trust::SigningKey::from_seed(seed_);
+  const std::string origin = trust::checkpoint_origin(home_.store().log_id());
+  fill(4);
+  const std::string ours = checkpoint().value();
+  const std::string lost = trust::sign_checkpoint({origin, 9, trust::leaf_hash("x")}, *key);
+  std::string others;
+  for (int i = 0; others.size() < (300U << 10); ++i)
+    others += trust::sign_checkpoint({"sallyport.dev/0123456789abcdef", 100U + static_cast<unsigned>(i), {}}, *key);
+  for (const std::string& behind :
+       {std::string(), ours, others, others + ours, lost.substr(0, lost.size() - 9), origin + "\n5\n",
+        origin + "\n99\nAAAA\n\n\xE2\x80\x94 ", std::string("\n\n\n"), std::string(100'000, 'x')}) {
+    std::ofstream(anchor(), std::ios::trunc) << ours << lost << behind;
+    make();
+    const Status good = wait(keeper_->check());
+    ASSERT_FALSE(good.has_value()) << behind.substr(0, 200);
+    EXPECT_EQ(good.error().code, ErrorCode::conflict);
+  }
+  // Without the lost one, none of this stands in the way.
+  for (const std::string& behind : {others, std::string("x"), ours.substr(0, 30)}) {
+    std::ofstream(anchor(), std::ios::trunc) << ours << behind;
+    make();
+    EXPECT_OK(wait(keeper_->check()));
+  }
+  // The next one is found behind what a crash cut off.
+  fill(1);
+  const std::string next = checkpoint().value();
+  EXPECT_TRUE(slurp(anchor()).ends_with("\n" + next));
+}
+
+TEST_F(Keeper, AnAnchorThatLostWhatWasSentToItIsNoticed) {
+  fill(4);
+  const std::string first = checkpoint().value();
+  fill(4);
+  const std::string second = checkpoint().value();
+  EXPECT_OK(wait(keeper_->check()));
+  const auto refused = [&] {
+    make();
+    const Status good = wait(keeper_->check());
+    return !good && good.error().code == ErrorCode::conflict &&
+           good.error().message.find("the anchor") != std::string::npos;
+  };
+  std::filesystem::remove(anchor());
+  EXPECT_TRUE(refused());
+  std::ofstream(anchor(), std::ios::trunc) << "";
+  EXPECT_TRUE(refused());
+  std::ofstream(anchor(), std::ios::trunc) << first;
+  EXPECT_TRUE(refused());
+  std::ofstream(anchor(), std::ios::trunc) << first << second;
+  EXPECT_FALSE(refused());
+  // Accepted: what it holds now no longer counts, what comes then does.
+  auto key = trust::SigningKey::from_seed(seed_);
+  std::ofstream(anchor(), std::ios::trunc)
+      << trust::sign_checkpoint({trust::checkpoint_origin(home_.store().log_id()), 9, trust::leaf_hash("x")}, *key);
+  EXPECT_TRUE(refused());
+  EXPECT_OK(wait(keeper_->begin_anew()));
+  make();
+  EXPECT_OK(wait(keeper_->check()));
+  fill(1);
+  ASSERT_OK(checkpoint());
+  make();
+  EXPECT_OK(wait(keeper_->check()));
+  std::filesystem::resize_file(anchor(), std::filesystem::file_size(anchor()) - 20);
+  EXPECT_TRUE(refused());
+}
+
+// A key is good for a week, and as long as a contract says, however short receipts are kept.
+TEST_F(Keeper, OperationsAreKnownLongerThanTheirReceipts) {
+  fill(40, kDay);
+  ASSERT_OK(checkpoint());
+  EXPECT_GT(prune(2 * kDay).value(), 30U);
+  const auto known = [&](int number) {
+    bool there = false;
+    EXPECT_OK(home_.read([&](Tx& tx) -> Status {
+      there = tx.operation(op(number)).has_value();
+      return {};
+    }));
+    return there;
+  };
+  EXPECT_FALSE(known(30));
+  for (int number = 34; number <= 40; ++number) EXPECT_TRUE(known(number)) << number;
 }
 
 TEST_F(Keeper, AnAnchorThatFailsIsToldAndTriedAgain) {

@@ -332,6 +332,35 @@ TEST_F(CheckConfig, NamesContractsThatDeserveASecondLook) {
   EXPECT_EQ(text(load()).find("a lost answer is sent again"), std::string::npos);
 }
 
+// A value that no record may show must not be made into a name that stands in every record.
+TEST_F(CheckConfig, RefusesScopesAndKeysOfWhatIsHidden) {
+  for (const std::string_view hidden : {"/customer_id", "/*", "/customer_id/deep", "/request_id"}) {
+    SetUp();
+    change("policy.jsonc", "/password", hidden);
+    const LoadedConfig config = load();
+    EXPECT_TRUE(has_errors(config.faults)) << hidden;
+    const bool key = hidden == "/request_id";
+    EXPECT_NE(text(config).find(key ? "`idempotencyKey` names `/request_id`, which `redact` hides"
+                                    : "`scope` names `/customer_id`, which `redact` hides"),
+              std::string::npos)
+        << text(config);
+  }
+  SetUp();
+  change("policy.jsonc", "/password", "/amount");
+  EXPECT_FALSE(has_errors(load().faults));
+  EXPECT_NE(text(load(true)).find("warning: `record` names `/amount`, which `redact` hides: it is not recorded"),
+            std::string::npos);
+  EXPECT_EQ(text(load()).find("`record`"), std::string::npos);
+  // What a server says of its own schema refuses no start.
+  SetUp();
+  files_.files["/c/trust.lock.json"] =
+      lock_of({{"orders",
+                {tool("create_order",
+                      R"("customer_id": {"type": "string", "writeOnly": true}, "amount": {}, "request_id": {})")}}});
+  EXPECT_NE(text(load(true)).find("warning: `scope` names `/customer_id`, which the tool's schema"), std::string::npos)
+      << text(load(true));
+}
+
 // Members that the design's examples do not use: the schema must not know more than the readers, nor they more than it.
 TEST_F(CheckConfig, TakesEveryOtherMemberOfTheFormats) {
   files_.files["/c/trust.jsonc"] =

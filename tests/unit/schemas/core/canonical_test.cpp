@@ -4,6 +4,7 @@
 
 #include "schemas/core/canonical.hpp"
 #include "schemas/core/encoding.hpp"
+#include "schemas/core/is_canonical.hpp"
 
 namespace sallyport::json {
 namespace {
@@ -76,6 +77,41 @@ TEST(Canonical, LeavesOutWhatIsNamed) {
 TEST(Canonical, IsAFixedPoint) {
   for (const std::string text : {R"({"\u00e9\n":[1.50,"\u0000"],"":{}})", R"([{"b":[],"a":{"d":1,"c":2}}])"}) {
     EXPECT_EQ(canonical_of(canonical_of(text)), canonical_of(text));
+  }
+}
+
+TEST(Canonical, IsKnownWithoutBeingMade) {
+  for (const std::string text : {R"({})",
+                                 R"([])",
+                                 R"({ })",
+                                 R"([1,2])",
+                                 R"([1, 2])",
+                                 R"( 1)",
+                                 "1\n",
+                                 R"("a")",
+                                 R"({"a":1,"b":{"c":[]}})",
+                                 R"({"b":1,"a":2})",
+                                 R"({"a":1,"a":2})",
+                                 R"({"a" :1})",
+                                 R"({"a":1,"\u0061":2})",
+                                 R"({"\u0061":1})",
+                                 R"({"a\n":1,"a":2})",
+                                 R"({"a":1,"a\n":2})",
+                                 R"(["\n"])",
+                                 R"(["\u000a"])",
+                                 R"(["\u000b"])",
+                                 R"(["\u000B"])",
+                                 R"(["\/"])",
+                                 R"(["\""])",
+                                 R"([1.0])",
+                                 R"([null,true,false,{"x":[[]]}])",
+                                 "{\"\xC3\xB6\":1}",
+                                 "{\"\xF0\x9F\x98\x80\":1,\"\xEF\xAC\xB3\":2}",
+                                 "{\"\xEF\xAC\xB3\":2,\"\xF0\x9F\x98\x80\":1}",
+                                 R"({"":{"":""}})"}) {
+    const auto document = Document::parse(text, kDeep);
+    ASSERT_TRUE(document) << text;
+    EXPECT_EQ(is_canonical(*document), canonical(document->root()) == text) << text;
   }
 }
 

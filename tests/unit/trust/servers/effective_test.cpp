@@ -178,7 +178,7 @@ TEST(Effective, LoosensOnlyOnTheWordOfTheContractOrOfAnHonouredHint) {
             EXPECT_TRUE(said.destructive ? !*said.destructive : calm);
           }
           const bool repeatable =
-              now.is_read() ||
+              reads ||
               (heard && ((trust.retry_idempotent && idempotent == true) || (trust.retry_read_only && read == true)));
           if (now.repeat == Repeat::safe) {
             EXPECT_TRUE(said.repeat ? *said.repeat == Repeat::safe : repeatable);

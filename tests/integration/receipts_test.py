@@ -28,6 +28,8 @@ REDACT = {"redact": ["/pin"]}
 
 
 class Receipts(Case):
+    judges_receipts = True
+
     def leaking(self, rules=None, **config):
         policy = {"default": "ask", **REDACT,
                   "rules": [{"id": "all", "allow": {"server": "leak"}}] if rules is None else rules}

@@ -86,7 +86,9 @@ class Modern(Case):
             client.listen()
             client.ask(1, "resources/subscribe", {"uri": "test://a"})
             client.call(2, "change", {"what": "resources/updated", "uri": "test://a"})
-            self.assertEqual(client.told("notifications/resources/updated")[0]["params"], {"uri": "test://a"})
+            told = client.told("notifications/resources/updated")[0]["params"]
+            self.assertEqual(told["uri"], "test://a")
+            self.assertNotIn("io.modelcontextprotocol/subscriptionId", told.get("_meta", {}))
             client.call(3, "change", {"what": "prompts/list_changed"})
             client.told("notifications/prompts/list_changed")
 

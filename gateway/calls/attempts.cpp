@@ -18,6 +18,11 @@ unsigned attempts_allowed(const Call& call) {
   return call.judged.effect.effective.repeat == Repeat::safe ? kAttemptsIfSafe : 1;
 }
 
+LinkKey link_key(const Call& call) {
+  const ClientContext& client = *call.request.client;
+  return {call.row.server, call.row.principal, client.session, client.era != mcp::Era::modern};
+}
+
 }  // namespace
 
 // The link to the server, verified. Null: refused (then it says so), or the definition is another now.
@@ -33,7 +38,7 @@ asio::awaitable<std::shared_ptr<ServerLink>> Calls::connect(FlightPtr flight) {
                        call.row.server, health.failures(), std::max<std::int64_t>(1, rest.count())));
     co_return nullptr;
   }
-  LinkKey key{call.row.server, call.row.principal, call.request.client->session};
+  LinkKey key = link_key(call);
   auto link = co_await servers_.link(std::move(key), flight->deadline);
   if (!link) {
     health_[call.row.server].failed(Deadline::Clock::now());
@@ -86,7 +91,7 @@ asio::awaitable<ServerAnswer> Calls::send(FlightPtr flight, std::shared_ptr<Serv
     const bool rested = co_await pause(flight, asked);
     if (flight->late) co_return std::move(*flight->late);
     if (!rested) co_return answer;
-    LinkKey key{call.row.server, call.row.principal, call.request.client->session};
+    LinkKey key = link_key(call);
     auto again = co_await servers_.link(std::move(key), flight->deadline);
     if (!again) co_return answer;
     auto same = co_await definitions_.verify(*again, call.judged.tool, flight->deadline);

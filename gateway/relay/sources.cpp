@@ -84,7 +84,7 @@ std::vector<std::string> Sources::offering(const Mount& mount, Kind kind) const 
 asio::awaitable<Result<std::shared_ptr<ServerLink>>> Sources::link(std::string server,
                                                                    std::shared_ptr<const ClientContext> client,
                                                                    Deadline deadline) {
-  LinkKey key{std::move(server), client->principal.id, client->session};
+  LinkKey key{std::move(server), client->principal.id, client->session, client->era != mcp::Era::modern};
   auto made = co_await servers_.link(std::move(key), deadline);
   co_return made;
 }

@@ -168,5 +168,36 @@ TEST_F(Eras, AServerThatIsNoLongerModernIsFoundOutAnew) {
   EXPECT_EQ(link()->info().protocol_version, "2025-11-25");
 }
 
+// A legacy server is told once what it may ask, and a modern client cannot be asked while its request is open.
+TEST_F(Eras, AModernClientUsesALegacyServerThatMayAskNothing) {
+  events_.capabilities = R"({"roots":{}})";
+  make_pool(modern_http({"--era=legacy"}, "legacy"));
+  const auto asked = link();
+  const auto mute = run(pool_->link({"s", "p", "", false}, Deadline::after(std::chrono::seconds(20))));
+  ASSERT_TRUE(mute.has_value());
+  EXPECT_NE(*mute, asked);
+  std::vector<std::string> declared;
+  const json::Document all = parsed(log());
+  for (const json::Value entry : all.root().elements()) {
+    if (entry.find("method").equals("initialize"))
+      declared.emplace_back(entry.at("/message/params/capabilities").raw());
+  }
+  EXPECT_EQ(declared, (std::vector<std::string>{R"({"roots": {}})", "{}"}));
+  // One that nobody is passed to by anyway serves both.
+  events_.capabilities = "{}";
+  shutdown();
+  make_pool(modern_http({"--era=legacy"}, "legacy"));
+  const auto both = run(pool_->link({"s", "p", "", false}, Deadline::after(std::chrono::seconds(20))));
+  EXPECT_EQ(*both, link());
+}
+
+TEST_F(Eras, AModernServerIsOneForAllClients) {
+  events_.capabilities = R"({"roots":{}})";
+  make_pool(modern_http());
+  const auto one = link();
+  const auto same = run(pool_->link({"s", "p", "", false}, Deadline::after(std::chrono::seconds(20))));
+  EXPECT_EQ(*same, one);
+}
+
 }  // namespace
 }  // namespace sallyport::gateway

@@ -50,13 +50,20 @@ class Suite(Case):
         self.assertFalse(failed, said[-20000:])
 
     def test_server_scenarios(self):
-        server = Process([str(NODE), str(HERE / "server.mjs")])
+        self.server_scenarios("server.mjs", REQUIREMENTS)
+
+    def test_modern_server_scenarios(self):
+        """The gateway as a server of 2026-07-28, in front of one."""
+        self.server_scenarios("modern_server.mjs", MODERN)
+
+    def server_scenarios(self, script, requirements):
+        server = Process([str(NODE), str(HERE / script)])
         self.addCleanup(server.end)
         url = server.child.stdout.readline().decode().strip()
         gateway = self.gateway(**files(url)).start()
         said, passed = self.suite("server", "--url", "http://%s/servers/suite/mcp" % gateway.address,
-                                  "--requirements", REQUIREMENTS)
-        self.report("server", required("Server"), passed, said)
+                                  "--requirements", requirements)
+        self.report("server", required("Server", requirements), passed, said, requirements)
 
     def test_client_scenarios(self):
         self.client_scenarios(REQUIREMENTS)

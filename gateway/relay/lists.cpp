@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "gateway/base/log.hpp"
+#include "gateway/mcp/modern.hpp"
 #include "gateway/ports/naming.hpp"
 #include "policy/evaluate/evaluate.hpp"
 #include "schemas/core/encoding.hpp"
@@ -117,7 +118,7 @@ asio::awaitable<Answer> Lists::list_one(Inbound inbound, Kind kind, std::string 
     if (!shown_items.empty()) shown_items += ',';
     shown_items += seen->item.raw();
   }
-  std::string out(page->result.raw());
+  std::string out = mcp::without_era_members(page->result);
   const auto change = [&](std::string_view name, const std::string& value) {
     auto document = json::Document::parse(out, {.bytes = out.size(), .depth = 10'000});
     if (document) out = mcp::replace_value(document->root(), name, value);

@@ -40,6 +40,15 @@ std::string without_execution(const std::string& tool) {
   return document ? mcp::without_members(document->root(), kLegacy) : tool;
 }
 
+// Legacy clients know objects only, and some refuse a result without the structured content that a schema promises.
+std::string without_foreign_output(const std::string& tool) {
+  constexpr std::array<std::string_view, 1> kOutput{"outputSchema"};
+  if (!tool.contains("\"outputSchema\"")) return tool;
+  const auto document = json::Document::parse(tool, {.bytes = tool.size(), .depth = 10'000});
+  if (!document || document->root().find("outputSchema").find("type").equals("object")) return tool;
+  return mcp::without_members(document->root(), kOutput);
+}
+
 }  // namespace
 
 std::optional<std::string> ToolList::header_fault(const ClientContext& client, json::Value params,
@@ -82,7 +91,7 @@ Answer ToolList::list(const Inbound& inbound) const {
     }
     if (count++ > 0) out += ',';
     const std::string& listed = client.mount.all() ? it->second->listed_exposed : it->second->listed;
-    out += client.era == mcp::Era::modern ? without_execution(listed) : listed;
+    out += client.era == mcp::Era::modern ? without_execution(listed) : without_foreign_output(listed);
     last = it->first;
   }
   if (!more) {

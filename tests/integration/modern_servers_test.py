@@ -38,6 +38,8 @@ class Modern(Case):
             self.assertEqual(result["content"][0]["text"], '{"a": 1}')
             self.assertNotIn("resultType", result)
             self.assertNotIn("structuredContent", client.call(2, "plain"))
+            tools = {tool["name"]: tool for tool in client.ask(8, "tools/list")["result"]["tools"]}
+            self.assertNotIn("outputSchema", tools["plain"])
             meta = json.loads(client.text(3, "meta"))
             self.assertEqual(meta["io.modelcontextprotocol/clientCapabilities"],
                              {"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}}, "roots": {}})

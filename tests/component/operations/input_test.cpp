@@ -143,6 +143,30 @@ TEST(Input, ErrorsThatSpeakOfOurOwnLegAreNotTheClients) {
   }
 }
 
+// A modern client may declare it and call again; a capability that is not passed on would not help it.
+TEST(Input, AMissingCapabilityIsToldToWhoMayDeclareIt) {
+  for (const std::string kind : {"elicitation", "sampling", "tasks"}) {
+    Shop shop;
+    RigOptions options = shop.options();
+    options.servers["shop"].on_call = [kind](Dispatched& call) {
+      auto document = json::Document::parse(R"({"code":-32021,"message":"no","data":{"requiredCapabilities":{")" +
+                                            kind + R"(":{}}}})");
+      ServerAnswer got;
+      got.kind = ServerAnswer::Kind::error;
+      got.sent = got.modern = true;
+      got.document = std::make_shared<const json::Document>(std::move(*document));
+      got.error = got.document->root();
+      call.answer->set(std::move(got));
+    };
+    Rig rig(std::move(options));
+    auto client = modern(rig);
+    client->capabilities = "{}";
+    const Answer answer = rig.call(client, "shop__look", "{}");
+    ASSERT_TRUE(answer.error.has_value());
+    EXPECT_EQ(answer.error->code, kind == "elicitation" ? -32021 : -32603) << kind;
+  }
+}
+
 TEST(Input, AClientThatCannotBeAskedGetsACleanRefusal) {
   Shop shop;
   Rig rig(shop.options());

@@ -287,7 +287,6 @@ class Calls final : private Context {
   void answer_refused(const FlightPtr& flight, const Refusal& refusal, CallMeta meta);
   [[nodiscard]] trust::ReceiptBody receipt_of_attempt(const Call& call, const OperationRow& row,
                                                       const ServerAnswer& answer, const Finding& finding) const;
-  [[nodiscard]] bool lacks_capability(const Call& call, const ServerAnswer& answer) const;
   void set_answer(const FlightPtr& flight, const ServerAnswer& answer, trust::ResultStatus status,
                   const std::optional<std::string>& withheld, const std::string& warning, CallMeta& meta);
   void remember(const OperationRow& row);

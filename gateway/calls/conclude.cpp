@@ -120,6 +120,24 @@ int code_for_client(const Call& call, const ServerAnswer& answer, std::int64_t c
   return static_cast<int>(code);
 }
 
+// The server wants something of the client that this modern one did not declare, and that would be passed on if it did.
+bool lacks_capability(const Call& call, const ServerAnswer& answer,
+                      const std::function<bool(const ServerQuestion&)>& passes) {
+  if (!answer.modern || call.request.client->era != mcp::Era::modern) return false;
+  if (error_code(answer) != mcp::code::kMissingClientCapability) return false;
+  const json::Value required = answer.error.find("data").find("requiredCapabilities");
+  for (const json::Member capability : required.members()) {
+    ServerQuestion question;
+    question.server = call.row.server;
+    question.method = capability.key.equals("elicitation") ? "elicitation/create"
+                      : capability.key.equals("sampling")  ? "sampling/createMessage"
+                      : capability.key.equals("roots")     ? "roots/list"
+                                                           : "";
+    if (!passes(question)) return false;
+  }
+  return required.size() > 0;
+}
+
 }  // namespace
 
 // Rules for which this result is evidence: only a good result of what the schema promises can be one.
@@ -225,23 +243,6 @@ asio::awaitable<void> Calls::conclude(FlightPtr flight, ServerAnswer answer) {
                 static_cast<double>(clock_.now() - call.request.received) / 1000.0);
 }
 
-// The server wants something of the client that this modern one did not declare, and that would be passed on if it did.
-bool Calls::lacks_capability(const Call& call, const ServerAnswer& answer) const {
-  if (!answer.modern || call.request.client->era != mcp::Era::modern) return false;
-  if (error_code(answer) != mcp::code::kMissingClientCapability) return false;
-  const json::Value required = answer.error.find("data").find("requiredCapabilities");
-  for (const json::Member capability : required.members()) {
-    ServerQuestion question;
-    question.server = call.row.server;
-    question.method = capability.key.equals("elicitation") ? "elicitation/create"
-                      : capability.key.equals("sampling")  ? "sampling/createMessage"
-                      : capability.key.equals("roots")     ? "roots/list"
-                                                           : "";
-    if (!refuse_question(call, question).empty()) return false;
-  }
-  return required.size() > 0;
-}
-
 // The answer's words; also called a second time if the outcome could not be stored.
 void Calls::set_answer(const FlightPtr& flight, const ServerAnswer& answer, trust::ResultStatus status,
                        const std::optional<std::string>& withheld, const std::string& note, CallMeta& meta) {
@@ -288,7 +289,8 @@ void Calls::set_answer(const FlightPtr& flight, const ServerAnswer& answer, trus
   if (answer.kind == ServerAnswer::Kind::error && meta.outcome != Outcome::unknown) {
     mcp::RpcError error;
     error.code = code_for_client(call, answer, error_code(answer).value_or(mcp::code::kInternalError));
-    if (lacks_capability(call, answer)) error.code = mcp::code::kMissingClientCapability;
+    const auto passes = [&](const ServerQuestion& question) { return refuse_question(call, question).empty(); };
+    if (lacks_capability(call, answer, passes)) error.code = mcp::code::kMissingClientCapability;
     const json::Value message = answer.error.find("message");
     error.message =
         message && message.is_string() ? message.string() : std::string("the server answered with an error");

@@ -31,6 +31,8 @@ std::string without_own_keys(json::Value params) {
   if (!meta.is_object() || !meta.find(mcp::meta::kSubscriptionId)) return mcp::splice_call_meta(params, {});
   constexpr std::array kOurs{mcp::meta::kSubscriptionId};
   const std::string passed = mcp::without_members(meta, kOurs);
+  constexpr std::array<std::string_view, 1> kMeta{"_meta"};
+  if (passed == "{}") return mcp::without_members(params, kMeta);
   auto document = json::Document::parse(mcp::replace_value(params, "_meta", passed), {.bytes = 64U << 20});
   return document ? mcp::splice_call_meta(document->root(), {}) : std::string("{}");
 }

@@ -102,11 +102,11 @@ class Collector final : public Reply {
 TEST_F(OutboxTest, ABatchIsOneArrayOfWhatWasNotCancelled) {
   const auto whole = std::make_shared<Collector>();
   const auto parts = split_reply(whole, 3);
-  parts[2]->finish({"c", false, delivery("c")});
+  parts[2]->finish({.message = "c", .cancelled = false, .delivery = delivery("c")});
   parts[0]->note("n", true);
-  parts[1]->finish({"b", true, delivery("b")});
+  parts[1]->finish({.message = "b", .cancelled = true, .delivery = delivery("b")});
   EXPECT_TRUE(whole->finished.empty());
-  parts[0]->finish({"a", false, delivery("a")});
+  parts[0]->finish({.message = "a", .cancelled = false, .delivery = delivery("a")});
   ASSERT_EQ(whole->finished.size(), 1U);
   EXPECT_EQ(whole->finished[0].message, "[c,a]");
   EXPECT_EQ(whole->notes, std::vector<std::string>{"n"});
@@ -117,7 +117,7 @@ TEST_F(OutboxTest, ABatchIsOneArrayOfWhatWasNotCancelled) {
 
 TEST_F(OutboxTest, ABatchWhoseRequestsWereAllCancelledWantsNoAnswer) {
   const auto whole = std::make_shared<Collector>();
-  split_reply(whole, 1)[0]->finish({"a", true, delivery("a")});
+  split_reply(whole, 1)[0]->finish({.message = "a", .cancelled = true, .delivery = delivery("a")});
   ASSERT_EQ(whole->finished.size(), 1U);
   EXPECT_TRUE(whole->finished[0].cancelled);
   EXPECT_EQ(told_, std::vector<std::string>{"a-"});

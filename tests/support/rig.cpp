@@ -483,7 +483,9 @@ bool Rig::log_verifies() {
   trust::VerifyOptions verify;
   verify.keys.push_back(*trust::PublicKey::from_pem(store->receipt_key_pem()));
   trust::Verifier verifier(std::move(verify));
-  for (const ReceiptRow& row : receipts()) verifier.line(row.envelope);
+  const std::vector<ReceiptRow> rows = receipts();
+  if (rows.empty()) return true;  // nothing happened yet, which only the whole program has a receipt of
+  for (const ReceiptRow& row : rows) verifier.line(row.envelope);
   const trust::VerifyReport report = verifier.finish();
   EXPECT_TRUE(report.ok()) << trust::to_text(report);
   return report.ok();

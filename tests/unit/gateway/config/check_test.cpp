@@ -356,7 +356,9 @@ TEST_F(CheckConfig, RefusesScopesAndKeysOfWhatIsHidden) {
   files_.files["/c/trust.lock.json"] =
       lock_of({{"orders",
                 {tool("create_order",
-                      R"("customer_id": {"type": "string", "writeOnly": true}, "amount": {}, "request_id": {})")}}});
+                      R"("customer_id": {"type": "string", "writeOnly": true}, "amount": {}, "request_id": {})"),
+                 tool("get_order", R"("request_id": {})"),
+                 tool("refund", R"("order_id": {}, "amount": {}, "currency": {}, "note": {})")}}});
   EXPECT_NE(text(load(true)).find("warning: `scope` names `/customer_id`, which the tool's schema"), std::string::npos)
       << text(load(true));
 }

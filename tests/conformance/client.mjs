@@ -23,7 +23,7 @@ const calls = {
   'request-metadata': () => {},
   'json-schema-ref-no-deref': () => {},
   'sep-2322-client-request-state': async () => {
-    await Promise.all(['test_mrtr_echo_state', 'test_mrtr_unrelated', 'test_mrtr_no_state'].map(call));
+    await Promise.all(['test_mrtr_echo_state', 'test_mrtr_unrelated', 'test_mrtr_no_state'].map((name) => call(name)));
     return call('test_mrtr_no_result_type');
   },
   'http-standard-headers': async () => {

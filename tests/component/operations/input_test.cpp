@@ -360,6 +360,50 @@ TEST(Input, AWriteWhoseClientIsAskedIsOpen) {
   EXPECT_NE(finished().find(R"("status":"complete")"), std::string::npos) << finished();
 }
 
+// A key is of the operation, whatever its legs: each carries it, and a repeat is told what became of all of them.
+TEST(Input, AKeyGoesWithEveryLegAndItsRepeatIsNotSent) {
+  const std::string key = R"({"dev.sallyport/idempotencyKey":"k-1"})";
+  const std::string keyed = R"("repeat":"keyed","idempotencyKey":{"meta":"x/key"})";
+  for (const bool is_modern : {false, true}) {
+    Shop shop;
+    Rig rig(shop.options(kAllow, R"("elicitation")", keyed));
+    rig.on_question = [](const ServerQuestion&) { return accept(); };
+    const auto client = is_modern ? modern(rig) : rig.client();
+    Answer answer = rig.call(client, "shop__order", R"({"n":1})", key);
+    if (is_modern) {
+      ASSERT_TRUE(answer.input);
+      auto pending = rig.send(client, "shop__order", R"({"n":1})", key, given(*answer.input, R"({"q":{}})"));
+      rig.run_until([&] { return pending->answer.has_value(); }, "the answer");
+      answer = *pending->answer;
+    }
+    EXPECT_EQ(view(answer).outcome, "applied") << view(answer).text;
+    ASSERT_EQ(rig.all_calls.size(), 2U);
+    for (const Dispatched& leg : rig.all_calls)
+      EXPECT_NE(leg.meta.find(R"("x/key":"k-1")"), std::string::npos) << leg.meta;
+    Rig::deliver(answer);
+    const CallView again = view(rig.call(client, "shop__order", R"({"n":1})", key));
+    EXPECT_TRUE(again.replayed);
+    EXPECT_EQ(again.operation, view(answer).operation);
+    EXPECT_EQ(view(rig.call(client, "shop__order", R"({"n":2})", key)).code, "IDEMPOTENCY_CONFLICT");
+    EXPECT_EQ(shop.done, 1);
+    EXPECT_EQ(rig.all_calls.size(), 2U);
+  }
+}
+
+// While a leg is open, its key stands for the call that waits: the same call joins it, another one is a conflict.
+TEST(Input, AKeyWhoseClientIsAskedIsInFlight) {
+  const std::string key = R"({"dev.sallyport/idempotencyKey":"k-1"})";
+  Shop shop;
+  Rig rig(shop.options(kAllow, R"("elicitation")", R"("repeat":"keyed","idempotencyKey":{"meta":"x/key"})"));
+  const auto client = modern(rig);
+  const Answer first = rig.call(client, "shop__order", R"({"n":1})", key);
+  const Answer same = rig.call(client, "shop__order", R"({"n":1})", key);
+  ASSERT_TRUE(first.input && same.input);
+  EXPECT_EQ(first.input->operation, same.input->operation);
+  EXPECT_EQ(view(rig.call(client, "shop__order", R"({"n":2})", key)).code, "IDEMPOTENCY_CONFLICT");
+  EXPECT_EQ(rig.all_calls.size(), 1U);
+}
+
 TEST(Input, AModernClientThatRepeatsTheCallGetsTheSameQuestions) {
   Shop shop;
   Rig rig(shop.options());

@@ -115,6 +115,27 @@ TEST(CallWay, AWriteIsOnRecordBeforeItsFirstByte) {
   EXPECT_EQ(rig.receipts("outcome").size(), 1U);
 }
 
+// A reload judges what comes; what was sent goes on by the policy that its intent names.
+TEST(CallWay, WhatWasSentKeepsThePolicyItBeganWith) {
+  RigOptions held = options();
+  held.servers["s"].on_call = {};
+  Rig rig(std::move(held));
+  const auto pending = rig.send(rig.client(), "s__put", R"({"id":"free"})");
+  rig.run_until([&] { return !rig.open_calls.empty(); }, "the call");
+  rig.set_policy(R"({"default":"deny","rules":[{"id":"none","deny":{"server":"s"}}]})");
+  EXPECT_EQ(view(rig.call(rig.client(), "s__put", R"({"id":"free","n":2})")).code, "POLICY_DENIED");
+  EXPECT_FALSE(pending->answer);
+  rig.open_calls.front().result(R"({"content":[]})");
+  rig.run_until([&] { return pending->answer.has_value(); });
+  EXPECT_EQ(view(*pending->answer).outcome, "applied");
+  EXPECT_EQ(view(*pending->answer).verdict, "allow");
+  const auto decision = [&](const char* kind) {
+    return boost::json::parse(rig.receipts(kind).front().payload).at_pointer("/predicate/decision");
+  };
+  EXPECT_EQ(decision("outcome"), decision("intent"));
+  EXPECT_NE(decision("refusal"), decision("intent"));
+}
+
 TEST(CallWay, ALostAnswerIsUnknownAndBlocksItsScopeOnly) {
   Rig rig(options());
   rig.set_policy(R"({"default":"ask","rules":[{"id":"w","allow":{"server":"s","tool":"put"}}]})");

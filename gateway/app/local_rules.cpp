@@ -137,7 +137,12 @@ int trust_command(const cli::Invocation& invocation, cli::Terminal& terminal) {
       return;
     }
     if (!invocation.json) terminal.err(cli::render_trust_review(found.json));
-    if (!invocation.yes && !cli::confirm(terminal, "Accept these definitions?")) {
+    if (!invocation.shown.empty() && invocation.shown != found.digest) {
+      terminal.err("sallyport: this is not the review that --shown names; nothing was accepted\n");
+      code = cli::kNo;
+      return;
+    }
+    if (!invocation.yes && invocation.shown.empty() && !cli::confirm(terminal, "Accept these definitions?")) {
       code = cli::kNo;
       return;
     }

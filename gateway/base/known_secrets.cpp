@@ -9,7 +9,6 @@
 namespace sallyport::gateway {
 namespace {
 
-constexpr std::size_t kMost = 4096;
 constexpr std::size_t kShortestWord = 12;  // of a value in several words
 
 // What of a value would be a leak by itself.
@@ -55,7 +54,7 @@ void KnownSecrets::add(const Secret& secret, bool passing) {
     if (std::ranges::any_of(*next, [&](const Secret& known) { return known.reveal() == part; })) continue;
     if (passing) passing_.push_back(part);
     next->emplace_back(std::move(part));
-    if (next->size() <= kMost || passing_.empty()) continue;
+    if (next->size() <= most_ || passing_.empty()) continue;
     std::erase_if(*next, [&](const Secret& known) { return known.reveal() == passing_.front(); });
     passing_.pop_front();
   }

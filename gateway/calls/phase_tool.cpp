@@ -73,9 +73,10 @@ void find_target(Call& call) {
     tool->state = ToolState::quarantined;
     tool->quarantine_reason = found->second.foreign;
   }
-  // What matters is the server, unless what was accepted of it is another now. A completion shows nothing of it.
-  const bool completes = request.method == Method::completion_complete && tool->state == ToolState::drifted;
-  if (tool->state == ToolState::unpinned || completes)
+  // What no list names is the server's alone, and so is a completion, which shows nothing of what the list says. What
+  // a list names stands as it was accepted, or not.
+  const bool of_the_server = !listed || request.method == Method::completion_complete;
+  if (of_the_server && tool->state != ToolState::quarantined)
     tool->state = found->second.identity_ok ? ToolState::pinned : ToolState::unpinned;
   tool->effect.effective = Effect{EffectCategory::read, false, Repeat::safe, {}};
   call.row.server = found->first;

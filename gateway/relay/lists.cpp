@@ -68,7 +68,7 @@ std::optional<Lists::Shown> Lists::shown(const ClientContext& client, const std:
   auto judged =
       definitions_.judged(server, kind == Kind::prompts ? trust::Offer::prompt : trust::Offer::resource_template, item);
   if (!judged || judged->state == ToolState::quarantined) return std::nullopt;
-  if (judged->state == ToolState::drifted && judged->definition != judged->current)
+  if (judged->definition != judged->current)  // changed since, be it in what does not count as a change
     return Shown{judged->definition->root(), std::move(judged)};
   return Shown{item, nullptr};
 }

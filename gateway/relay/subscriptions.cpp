@@ -10,6 +10,13 @@ namespace {
 constexpr auto kWait = std::chrono::seconds(30);
 constexpr std::string_view kUpdated = "notifications/resources/updated";
 
+// Itself, or a part of it: what is below it, a query or a fragment of it. `a://one-more` is no part of `a://one`.
+bool covers(std::string_view subscribed, std::string_view changed) {
+  if (subscribed.empty() || !changed.starts_with(subscribed)) return false;
+  return changed.size() == subscribed.size() || subscribed.ends_with('/') ||
+         std::string_view("/?#").find(changed[subscribed.size()]) != std::string_view::npos;
+}
+
 std::string uri_params(const std::string& uri) { return "{\"uri\":" + quote(uri) + "}"; }
 
 }  // namespace
@@ -120,9 +127,8 @@ void Subscriptions::on_updated(const LinkKey& from, std::string_view params_raw)
   for (const auto& [session, all] : by_session_) {
     const auto concerns = [&](const One& one) {
       const bool owner = from.principal.empty() || from.principal == one.client->principal.id;
-      // It may be a part of what was subscribed to.
       return owner && (from.session.empty() || from.session == session) && one.server == from.server &&
-             changed.starts_with(one.uri);
+             covers(one.uri, changed);
     };
     if (std::ranges::any_of(all, concerns)) tell_(session, kUpdated, params_raw);
   }

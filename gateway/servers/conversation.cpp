@@ -191,7 +191,8 @@ void Conversation::on_answer(const mcp::Message& message, Origin origin) {
       return;
     }
     if (nameless) {
-      last_error_without_id_ = std::string(message.error.raw().substr(0, kMaxHint));
+      // Words about one client's call are not for another's: only where there is no doubt whose they are.
+      if (open_.size() == 1) open_.begin()->second->hint = message.error.raw().substr(0, kMaxHint);
       log::warning("server.error_without_id", {{"server", server_}, {"error", message.error.raw()}});
       return;
     }
@@ -341,11 +342,6 @@ void Conversation::fail_all(const std::string& reason) {
     exchange->withdrawn = !exchange->sent;
     exchange->answer.set(unanswered(*exchange, reason));
   }
-}
-
-std::string Conversation::hint() const {
-  return last_error_without_id_.empty() ? ""
-                                        : "; an answer of the server that names no call: " + last_error_without_id_;
 }
 
 }  // namespace sallyport::gateway::servers

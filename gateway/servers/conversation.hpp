@@ -57,7 +57,6 @@ class Conversation {
   void on_question(OnQuestion callback) { on_question_ = std::move(callback); }
   void question_ended(const std::string& id) { questions_.erase(id); }
   [[nodiscard]] std::size_t open_count() const;  // without what runs in the background
-  [[nodiscard]] std::string hint() const;        // an error of the server that named no call; empty: none
 
  private:
   struct GivenUp {
@@ -91,7 +90,6 @@ class Conversation {
   std::map<std::int64_t, std::shared_ptr<Exchange>> open_;
   std::map<std::int64_t, GivenUp> given_up_;  // bounded; the oldest go first
   std::uint64_t unknown_answers_ = 0;
-  std::string last_error_without_id_;
 };
 
 // The top-level integer `id` of a JSON object of which only the beginning and the end are at hand; for messages that

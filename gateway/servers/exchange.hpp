@@ -33,6 +33,7 @@ struct Exchange {
   bool background = false;      // nobody's call: it keeps no link from being idle
   std::function<void()> abort;  // set by a transport where ending the connection is how a request is cancelled
   std::optional<double> last_progress;
+  std::string hint;  // an error of the server that named no call, while this was the only one
   // Any byte of it may have left. Set by the transport before it hands out the first one, never reset.
   bool sent = false;
   // Given up before a byte left: the transport must not send it any more.

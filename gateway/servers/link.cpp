@@ -215,7 +215,9 @@ ServerAnswer Link::give_up(Exchange& exchange, const std::string& why) {
   conversation_.close(exchange);
   if (!exchange.sent) return not_sent_answer(why + " before it was sent");
   if (tell) withdraw(exchange, why);
-  return lost_answer(why + " before the answer came" + conversation_.hint());
+  const std::string hint =
+      exchange.hint.empty() ? "" : "; an answer of the server that names no call: " + exchange.hint;
+  return lost_answer(why + " before the answer came" + hint);
 }
 
 void Link::withdraw(Exchange& exchange, const std::string& why) {

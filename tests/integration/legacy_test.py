@@ -272,13 +272,17 @@ class Told(Case):
         self.assertEqual(two.ask(1, "resources/subscribe", {"uri": "a://two"})["result"], {})
         one.text(2, "touch", {"uri": "a://one"})
         self.assertEqual(one.told("notifications/resources/updated")[0]["params"], {"uri": "a://one", "extra": 1})
+        one.text(8, "touch", {"uri": "a://one-more"})  # another one
+        one.text(9, "touch", {"uri": "a://one/part"})
+        heard = one.told("notifications/resources/updated", 2)
+        self.assertEqual([note["params"]["uri"] for note in heard], ["a://one", "a://one/part"])
         one.text(3, "touch", {"uri": "a://two"})
         self.assertEqual(two.told("notifications/resources/updated")[0]["params"]["uri"], "a://two")
         self.assertEqual(one.ask(4, "resources/unsubscribe", {"uri": "a://one"})["result"], {})
         one.text(5, "touch", {"uri": "a://one"})
         two.text(6, "touch", {"uri": "a://two"})
         two.told("notifications/resources/updated", 2)
-        self.assertEqual([len(each.notes) for each in (one, two)], [1, 2])
+        self.assertEqual([len(each.notes) for each in (one, two)], [2, 2])
         self.assertIn(["resources/unsubscribe", "a://one"], json.loads(one.text(7, "seen")))
 
     def test_a_subscription_outlives_the_server_process(self):

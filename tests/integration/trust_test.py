@@ -133,6 +133,19 @@ class Trust(Case):
                          if server != "everything" and one["effect"]["effective"]["category"] == "unrated")
         self.assertEqual(unrated, [], "every tool of these servers has a contract")
 
+    def test_an_acceptance_without_an_owner_is_of_what_was_shown(self):
+        gateway = self.gateway(servers={"s": self.scripted(instructions="Be kind.")}, accept=False)
+        shown = json.loads(gateway.run("trust", "show", "--json").stdout)["digest"]
+        self.scripted(instructions="Be unkind.")
+        refused = gateway.run("trust", "accept", "--yes", "--shown", shown)
+        self.assertEqual(refused.returncode, 1, refused.stderr)
+        self.assertIn("not the review that --shown names", refused.stderr)
+        self.assertFalse((self.folder / "trust.lock.json").exists())
+        now = json.loads(gateway.run("trust", "show", "--json").stdout)["digest"]
+        accepted = gateway.run("trust", "accept", "--shown", now, stdin="")
+        self.assertEqual(accepted.returncode, 0, accepted.stderr)
+        self.assertIn("unkind", (self.folder / "trust.lock.json").read_text())
+
     def test_prompts_templates_and_instructions_change_only_with_an_acceptance(self):
         before = {"instructions": "Be kind.", "prompts": [{"name": "greet", "description": "Greets"}],
                   "templates": [{"uriTemplate": "note://{id}", "name": "Note", "description": "A note"}]}

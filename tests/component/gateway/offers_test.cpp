@@ -97,6 +97,40 @@ TEST_F(Offers, ThatChangedAreListedAsAcceptedAndAsk) {
   EXPECT_EQ(code_of(*read->answer), "APPROVAL_DENIED");
 }
 
+// A rule's allow is for what somebody looked at: a prompt or a template that is new, or renamed, is not.
+TEST_F(Offers, ThatAreNewAskUntilTheyAreAccepted) {
+  for (const char* mode : {"ask", "quarantine"}) {
+    Rig rig(options(mode));
+    rig.servers["s"].prompts = {kPrompt, R"({"name":"greet_","description":"Greets, and tells evil.example"})"};
+    rig.servers["s"].templates = {kTemplate, R"({"uriTemplate":"mail://{id}","name":"Mail"})"};
+    rig.relist("s");
+    EXPECT_EQ(code_of(rig.ask(rig.client(), "prompts/get", R"({"name":"s__greet"})")), "done");
+    const std::size_t before = rig.all_calls.size();
+    for (const auto& [method, params] :
+         {std::pair("prompts/get", R"({"name":"s__greet_"})"), std::pair("resources/read", R"({"uri":"mail://7"})")}) {
+      const auto pending = rig.request(rig.client(), method, params);
+      ASSERT_TRUE(rig.deny(rig.pending_approval())) << method;
+      rig.run_until([&] { return pending->answer.has_value(); }, "an answer");
+      EXPECT_EQ(code_of(*pending->answer), "APPROVAL_DENIED") << method;
+    }
+    EXPECT_EQ(rig.all_calls.size(), before);
+  }
+}
+
+// What the trust file says to ignore is no change, and no text that anybody accepted either.
+TEST_F(Offers, AreShownAsAcceptedAlsoWhereTheirChangeIsIgnored) {
+  RigOptions ignoring = options("ask");
+  ignoring.trust = R"({"servers":{"s":{"ignore":["/title"]}}})";
+  Rig rig(ignoring);
+  rig.servers["s"].prompts = {
+      R"({"name":"greet","title":"EVIL","description":"Greets","arguments":[{"name":"who"}], "x" : 1.50})"};
+  rig.relist("s");
+  EXPECT_EQ(known(rig, trust::Offer::prompt, "greet")->state, ToolState::pinned);
+  const std::string shown = list(rig, "prompts/list");
+  EXPECT_EQ(shown.find("EVIL"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("Greets"), std::string::npos) << shown;
+}
+
 TEST_F(Offers, ThatChangedAreShutOutUnderQuarantine) {
   Rig rig(options("quarantine"));
   change(rig);

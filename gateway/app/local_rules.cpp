@@ -137,8 +137,7 @@ int trust_command(const cli::Invocation& invocation, cli::Terminal& terminal) {
       return;
     }
     if (!invocation.json) terminal.err(cli::render_trust_review(found.json));
-    if (!invocation.shown.empty() && invocation.shown != found.digest) {
-      terminal.err("sallyport: this is not the review that --shown names; nothing was accepted\n");
+    if (!cli::is_shown(invocation, found.digest, terminal)) {
       code = cli::kNo;
       return;
     }

@@ -130,9 +130,9 @@ asio::awaitable<Calls::Ask> Calls::ask(FlightPtr flight) {
 bool Calls::refuse_ended(Call& call, const trust::Approval& approval, UnixMillis now) {
   using enum trust::ApprovalState;
   if (trust::is_due(approval, now) || approval.state == expired) {
-    const bool enough = std::ranges::all_of(trust::missing_votes(approval), [](unsigned count) { return count == 0; });
     refuse(call.judged, ReasonCode::approval_expired,
-           enough ? fmt::format("Approval {} was given, but the call was not picked up before it expired.", approval.id)
+           trust::satisfied(approval)
+               ? fmt::format("Approval {} was given, but the call was not picked up before it expired.", approval.id)
            : approval.votes.empty() ? fmt::format("Nobody answered approval {} in time.", approval.id)
                                     : fmt::format("Approval {} did not get all its answers in time.", approval.id));
     return true;

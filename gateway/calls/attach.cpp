@@ -143,7 +143,7 @@ asio::awaitable<Answer> Calls::run(Inbound inbound, Request request) {
     co_await conclude_refused(flight);
     co_return answer_of(flight);
   }
-  start(flight);
+  start(flight, work(flight));
   Answer answer = co_await attend(flight, std::move(inbound));
   co_return answer;
 }

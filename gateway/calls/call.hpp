@@ -136,6 +136,8 @@ struct Call {
   std::string cause;    // of the gateway's own reads: the operation they serve
 };
 
+// A text that was in bounds when it came, or that is made of such ones. Null: it is no JSON.
+[[nodiscard]] std::shared_ptr<const json::Document> parsed(std::string text);
 // What rules judge and receipts commit to: the arguments, of a further leg with the answers.
 [[nodiscard]] json::Value judged_arguments(const Call& call);
 // A leg with those answers; an error: they and the arguments cannot be told apart.

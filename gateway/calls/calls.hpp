@@ -148,7 +148,8 @@ class Calls final : private Context {
   [[nodiscard]] UnixMillis keys_doubtful_until() const override { return keys_doubtful_until_; }
 
   // engine.cpp
-  asio::awaitable<void> drive(FlightPtr flight);
+  void start(const FlightPtr& flight, asio::awaitable<void> way);  // work(), or start_leg()'s
+  asio::awaitable<void> drive(FlightPtr flight, asio::awaitable<void> way);
   asio::awaitable<void> work(FlightPtr flight);
   void weigh(Call& call) const;
   asio::awaitable<void> decide(FlightPtr flight);
@@ -157,7 +158,6 @@ class Calls final : private Context {
   [[nodiscard]] bool is_current(const Judgement& judged) const;
   void finish(const FlightPtr& flight);
   void forget_fingerprint(const OperationRow& row);
-  void start(const FlightPtr& flight);
 
   // wants.cpp: evidence and hooks
   asio::awaitable<std::vector<policy::EvidenceFound>> find_evidence(FlightPtr flight);
@@ -273,6 +273,7 @@ class Calls final : private Context {
   // record.cpp, dispatch.cpp, conclude.cpp
   asio::awaitable<Result<PermittedCall>> record(FlightPtr flight);
   asio::awaitable<Status> record_read(FlightPtr flight, const OperationRow& row, UnixMillis now);
+  trust::ReceiptBody intend_again(const Call& call, OperationRow& row, UnixMillis now) const;
   asio::awaitable<Result<PermittedCall>> record_attempt(FlightPtr flight, ServerAnswer answer, Finding finding);
   asio::awaitable<Result<PermittedCall>> record_leg(FlightPtr flight);
   asio::awaitable<Result<PermittedCall>> record_resend(FlightPtr flight);
@@ -303,7 +304,8 @@ class Calls final : private Context {
   asio::awaitable<std::optional<Leg>> next_leg(FlightPtr flight);
   asio::awaitable<void> conclude_unasked(FlightPtr flight);
   asio::awaitable<Answer> continue_call(Inbound inbound, Request request);
-  asio::awaitable<void> drive_leg(FlightPtr flight);
+  void start_leg(const FlightPtr& flight);
+  asio::awaitable<void> go_on(FlightPtr flight);
   void close_parked(bool all);
 
   // questions.cpp: what a server asks of the client while its call is open

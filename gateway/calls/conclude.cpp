@@ -98,16 +98,13 @@ std::string kept_answer(const Flight& flight) {
 // The result in the form that all eras share: without what only the modern one has at its top, and, for a legacy
 // client, without structured content that is no object (mcp.md 2.2).
 std::shared_ptr<const json::Document> in_common_form(const Call& call, json::Value result) {
-  std::string text = mcp::without_era_members(result);
-  const std::size_t bytes = text.size();
-  auto document = json::Document::parse(std::move(text), {.bytes = bytes, .depth = 10'000});
+  auto document = parsed(mcp::without_era_members(result));
   const json::Value content = document ? document->root().find("structuredContent") : json::Value();
   if (content && !content.is_object() && call.request.client->era == mcp::Era::legacy) {
     constexpr std::array<std::string_view, 1> kContent{"structuredContent"};
-    document =
-        json::Document::parse(mcp::without_members(document->root(), kContent), {.bytes = bytes, .depth = 10'000});
+    document = parsed(mcp::without_members(document->root(), kContent));
   }
-  return document ? std::make_shared<const json::Document>(std::move(*document)) : nullptr;
+  return document;
 }
 
 // An error of a modern server as this client may hear it: what speaks of our own leg is none of its errors.

@@ -32,16 +32,16 @@ Calls::Calls(asio::any_io_executor loop, CallsOptions options, Store& store, Ser
 
 Calls::~Calls() = default;
 
-void Calls::start(const FlightPtr& flight) {
+void Calls::start(const FlightPtr& flight, asio::awaitable<void> way) {
   flight->dormant = false;
   flights_[flight->call.row.id] = flight;
   ++per_principal_[flight->call.row.principal];
-  tasks_.spawn("call " + flight->call.row.id, drive(flight));
+  tasks_.spawn("call " + flight->call.row.id, drive(flight, std::move(way)));
 }
 
-asio::awaitable<void> Calls::drive(FlightPtr flight) {
+asio::awaitable<void> Calls::drive(FlightPtr flight, asio::awaitable<void> way) {
   try {
-    co_await work(flight);
+    co_await std::move(way);
   } catch (const std::exception& e) {
     // A fault of ours. What may have been sent is unknown, here and now, not only after the next start.
     log::error("call.broken", {{"operation", flight->call.row.id}, {"what", e.what()}});

@@ -44,10 +44,9 @@ std::optional<ServerQuestion> question_of(const Call& call, const ServerAnswer& 
 // Legacy clients know a question that leads to a page by an id.
 void add_elicitation_id(ServerQuestion& question, const std::string& id) {
   if (!question.params.find("mode").equals("url") || question.params.find("elicitationId")) return;
-  auto made = json::Document::parse(mcp::replace_value(question.params, "elicitationId", quote(id)),
-                                    {.bytes = question.params.raw().size() + 1'000, .depth = 10'000});
+  auto made = parsed(mcp::replace_value(question.params, "elicitationId", quote(id)));
   if (!made) return;
-  question.document = std::make_shared<const json::Document>(std::move(*made));
+  question.document = std::move(made);
   question.params = question.document->root();
 }
 
@@ -165,11 +164,9 @@ asio::awaitable<bool> Calls::ask_client(FlightPtr flight, ServerAnswer answer) {
   flight->cancel.on_cancel({});
   if (call.no_input) co_return false;
   const bool asked = answer.result.find("inputRequests").is_object();
-  const std::size_t bytes = given.size() + 2;
-  auto document = json::Document::parse("{" + given + "}", {.bytes = bytes, .depth = 10'000});
-  const auto shared = document ? std::make_shared<const json::Document>(std::move(*document)) : nullptr;
-  const json::Value answers = asked && shared ? shared->root() : json::Value();
-  const bool taken = shared && take_leg(call, call.input.leg + 1, raw_state(answer), shared, answers);
+  const auto document = parsed("{" + given + "}");
+  const json::Value answers = asked && document ? document->root() : json::Value();
+  const bool taken = document && take_leg(call, call.input.leg + 1, raw_state(answer), document, answers);
   if (!taken && !call.no_input)
     give_no_input(call, ReasonCode::arguments_invalid, asked_by(call) + ", and the client's answer cannot be read.");
   co_return taken;
@@ -284,29 +281,26 @@ asio::awaitable<Answer> Calls::continue_call(Inbound inbound, Request request) {
   request.received = call.request.received;
   call.request = std::move(request);
   static_cast<void>(take_leg(call, given.leg + 1, given.state, given.document, given.responses));
-  flight->input = nullptr;
-  flight->stage = Stage::running;
-  flights_[call.row.id] = flight;
-  ++per_principal_[call.row.principal];
-  tasks_.spawn("leg " + call.row.id, drive_leg(flight));
+  start_leg(flight);
   Answer answer = co_await attend(flight, std::move(inbound));
   co_return answer;
 }
 
-asio::awaitable<void> Calls::drive_leg(FlightPtr flight) {
-  try {
-    std::optional<Leg> next;
-    if (!flight->call.no_input) next = co_await next_leg(flight);
-    if (next) {
-      co_await run_legs(flight, std::move(next->link), std::move(next->permit));
-    } else {
-      co_await conclude_unasked(flight);
-    }
-  } catch (const std::exception& e) {
-    log::error("call.broken", {{"operation", flight->call.row.id}, {"what", e.what()}});
-    give_up(flight);
+void Calls::start_leg(const FlightPtr& flight) {
+  flight->input = nullptr;
+  flight->stage = Stage::running;
+  start(flight, go_on(flight));
+}
+
+// From where its server asked: with the answers, or without any.
+asio::awaitable<void> Calls::go_on(FlightPtr flight) {
+  std::optional<Leg> next;
+  if (!flight->call.no_input) next = co_await next_leg(flight);
+  if (next) {
+    co_await run_legs(flight, std::move(next->link), std::move(next->permit));
+  } else {
+    co_await conclude_unasked(flight);
   }
-  finish(flight);
 }
 
 // Whose client did not come back in time, or never can: `all` at the end of the process.
@@ -320,11 +314,7 @@ void Calls::close_parked(bool all) {
     it = parked_.erase(it);
     give_no_input(flight->call, ReasonCode::deadline_exceeded,
                   asked_by(flight->call) + ", and the client did not come back with an answer.");
-    flight->input = nullptr;
-    flight->stage = Stage::running;
-    flights_[flight->call.row.id] = flight;
-    ++per_principal_[flight->call.row.principal];
-    tasks_.spawn("missing leg " + flight->call.row.id, drive_leg(flight));
+    start_leg(flight);
   }
 }
 

@@ -22,12 +22,6 @@ bool passes(const Snapshot& snapshot, const ServerQuestion& question) {
   return question.method == "roots/list" && trusted->passes.roots;
 }
 
-std::shared_ptr<const json::Document> parsed(std::string text) {
-  const std::size_t bytes = text.size();
-  auto document = json::Document::parse(std::move(text), {.bytes = bytes, .depth = 10'000});
-  return document ? std::make_shared<const json::Document>(std::move(*document)) : nullptr;
-}
-
 // The client's user sees who asks: in `_meta`, and in the words of an elicitation. A progress token of the server's
 // leg means nothing on the client's.
 std::shared_ptr<const json::Document> labelled(const ServerQuestion& question) {

@@ -185,6 +185,17 @@ asio::awaitable<Result<PermittedCall>> Calls::record(FlightPtr flight) {
   co_return Permit::make(call, wants_progress);
 }
 
+// One more request for the same operation: the row counts it, and its receipt knows nothing of it yet.
+trust::ReceiptBody Calls::intend_again(const Call& call, OperationRow& row, UnixMillis now) const {
+  row.attempts += 1;
+  row.updated = now;
+  row.basis = "intent";
+  trust::ReceiptBody intent = body_of(call, trust::ReceiptKind::intent);
+  intent.attempt = static_cast<std::uint32_t>(row.attempts);
+  intent.outcome = trust::OutcomeRecord{Outcome::unknown, "intent"};
+  return intent;
+}
+
 // The next attempt of the same operation: what became of the last one and the new intent, in one commit. Nothing is
 // spent again but an attempt. An error: it is not made, and the last attempt's answer stands.
 asio::awaitable<Result<PermittedCall>> Calls::record_attempt(FlightPtr flight, ServerAnswer answer, Finding finding) {
@@ -199,13 +210,8 @@ asio::awaitable<Result<PermittedCall>> Calls::record_attempt(FlightPtr flight, S
   over.outcome = trust::OutcomeRecord{maybe_done ? Outcome::unknown : Outcome::none, finding.basis};
   if (auto stepped = step(row, Event::retry); !stepped) co_return fail(stepped.error());
   const UnixMillis now = clock_.now();
-  row.attempts += 1;
-  row.updated = now;
-  row.basis = "intent";
   const bool one_receipt = row.is_read && row.receipt.empty();
-  trust::ReceiptBody intent = body_of(call, trust::ReceiptKind::intent);
-  intent.attempt = static_cast<std::uint32_t>(row.attempts);
-  intent.outcome = trust::OutcomeRecord{Outcome::unknown, "intent"};
+  const trust::ReceiptBody intent = intend_again(call, row, now);
   std::string receipt = row.receipt;
   auto committed = co_await store_.commit(row.is_read ? Durability::crash : Durability::power, [&](Tx& tx) -> Status {
     if (auto reserved = reserve_attempt(tx, call.judged.budgets, row.id, now); !reserved) return reserved;
@@ -233,14 +239,9 @@ asio::awaitable<Result<PermittedCall>> Calls::record_leg(FlightPtr flight) {
   OperationRow row = call.row;
   if (auto stepped = step(row, Event::record); !stepped) co_return fail(stepped.error());
   const UnixMillis now = clock_.now();
-  row.attempts += 1;
-  row.updated = now;
-  row.basis = "intent";
   const bool one_receipt = row.is_read && row.receipt.empty();
-  trust::ReceiptBody intent = body_of(call, trust::ReceiptKind::intent);
-  intent.attempt = static_cast<std::uint32_t>(row.attempts);
+  trust::ReceiptBody intent = intend_again(call, row, now);
   intent.supersedes = row.receipt;
-  intent.outcome = trust::OutcomeRecord{Outcome::unknown, "intent"};
   std::string receipt = row.receipt;
   auto committed = co_await store_.commit(row.is_read ? Durability::crash : Durability::power, [&](Tx& tx) -> Status {
     if (auto reserved = reserve_attempt(tx, call.judged.budgets, row.id, now); !reserved) return reserved;

@@ -182,15 +182,14 @@ asio::awaitable<Calls::Repeat> Calls::resume(OperationRow row, std::shared_ptr<c
   }
   if (!params || !approval) co_return repeat;
   StoredParams kept = read_stored(std::move(*params));
-  const std::size_t bytes = kept.params.size();
-  auto document = json::Document::parse(std::move(kept.params), json::Limits{.bytes = bytes, .depth = 10'000});
+  const auto document = parsed(std::move(kept.params));
   if (!document) co_return repeat;
   // The tool that was asked for, by the server's own name, wherever this client stands.
   auto own = std::make_shared<ClientContext>(*client);
   own->mount.server = now->server;
   Inbound stored;
   stored.client = std::move(own);
-  stored.document = std::make_shared<const json::Document>(std::move(*document));
+  stored.document = document;
   stored.params = stored.document->root();
   stored.received = now->created;
   Answer fault;
@@ -207,7 +206,7 @@ asio::awaitable<Calls::Repeat> Calls::resume(OperationRow row, std::shared_ptr<c
   flight->call.binding = approval->binding;
   flight->call.shown_unknowns = trust::shown_unknowns(approval->binding);
   repeat.flight = flight;
-  start(flight);
+  start(flight, work(flight));
   co_return repeat;
 }
 

@@ -80,9 +80,7 @@ std::shared_ptr<const json::Document> without_meta(json::Value params) {
     const bool of_a_leg = member.key.equals("inputResponses") || member.key.equals("requestState");
     if (!of_a_leg && !member.key.equals("_meta")) append(text, member.key.raw(), member.value.raw());
   }
-  const std::size_t bytes = text.size() + 2;
-  auto made = json::Document::parse("{" + text + "}", {.bytes = bytes, .depth = 10'000});
-  return made ? std::make_shared<const json::Document>(std::move(*made)) : nullptr;
+  return parsed("{" + text + "}");
 }
 
 // A name in `_meta` that means something on the client's leg only.
@@ -155,6 +153,12 @@ std::optional<Request> read_other(const Inbound& inbound, Method method, Answer&
 
 json::Value judged_arguments(const Call& call) {
   return call.input.judged ? call.input.judged->root() : call.request.arguments;
+}
+
+std::shared_ptr<const json::Document> parsed(std::string text) {
+  const std::size_t bytes = text.size();
+  auto document = json::Document::parse(std::move(text), {.bytes = bytes, .depth = 10'000});
+  return document ? std::make_shared<const json::Document>(std::move(*document)) : nullptr;
 }
 
 Result<InputLeg> make_leg(json::Value arguments, int leg, std::string state,

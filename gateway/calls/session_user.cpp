@@ -102,13 +102,10 @@ asio::awaitable<void> Calls::ask_session_user(FlightPtr flight, ToAsk whom) {
   const std::string message = in_words(bj::parse(page).as_object());
   const bool by_form = whom.by_form && message.size() <= kLongestMessage;
   if (!by_form && (!whom.by_url || options_.console.empty())) co_return;
-  std::string params = by_form ? form_params(message) : url_params(options_.console, approval);
   ServerQuestion asked;
   asked.method = "elicitation/create";
-  const std::size_t bytes = params.size();
-  auto document = json::Document::parse(std::move(params), {.bytes = bytes, .depth = 16});
-  if (!document) co_return;
-  asked.document = std::make_shared<const json::Document>(std::move(*document));
+  asked.document = parsed(by_form ? form_params(message) : url_params(options_.console, approval));
+  if (!asked.document) co_return;
   asked.params = asked.document->root();
   asked.deadline = waits->second.until;
   asked.cancel = whom.question;

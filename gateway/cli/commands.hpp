@@ -24,6 +24,9 @@ struct RemoteContext {
 // 2 could not. With --json, stdout is the API's JSON and a newline.
 [[nodiscard]] int run_remote(const Invocation& invocation, const RemoteContext& context);
 
+// Whether this is the review that --shown names, if it names one; else it is said that nothing was accepted.
+[[nodiscard]] bool is_shown(const Invocation& given, const std::string& digest, Terminal& terminal);
+
 // The text behind Invocation::arguments (JSON, `-`, `@file`; empty: `{}`), checked to be one JSON object.
 [[nodiscard]] Result<std::string> read_arguments(const std::string& arguments, Terminal& terminal);
 

@@ -1,5 +1,6 @@
 #include <boost/json.hpp>
 
+#include "gateway/cli/commands.hpp"
 #include "gateway/cli/page.hpp"
 #include "gateway/cli/remote.hpp"
 #include "gateway/cli/render.hpp"
@@ -48,10 +49,7 @@ int accept(Remote& remote, const std::string& review) {
   const std::string digest = root ? text(*root, "digest") : std::string();
   if (digest.empty()) return complain(terminal, "the gateway's answer cannot be read");
   terminal.err(render_trust_review(review));
-  if (!given.shown.empty() && given.shown != digest) {
-    terminal.err("sallyport: this is not the review that --shown names; nothing was accepted\n");
-    return kNo;
-  }
+  if (!is_shown(given, digest, terminal)) return kNo;
   if (text(*root, "open") == "0") {
     remote.print(R"({"accepted":[]})", "nothing to accept\n");
     return kYes;
@@ -72,6 +70,12 @@ int accept(Remote& remote, const std::string& review) {
 }
 
 }  // namespace
+
+bool is_shown(const Invocation& given, const std::string& digest, Terminal& terminal) {
+  if (given.shown.empty() || given.shown == digest) return true;
+  terminal.err("sallyport: this is not the review that --shown names; nothing was accepted\n");
+  return false;
+}
 
 int trust_command(Remote& remote) {
   const Invocation& given = remote.invocation;

@@ -30,16 +30,10 @@ class Charge(Case):
     def executed(self):
         return len(json.loads(self.file.read_text()).get("exports", []))
 
-    def told(self, operation):
-        """The last outcome that receipts tell."""
-        told = [one["predicate"]["outcome"]["value"] for one in self.g.receipts()
-                if one["predicate"].get("operation") == operation and "outcome" in one["predicate"]]
-        return told[-1]
-
     def settled(self, result, executed, outcome):
         operation = result["_meta"][OURS]["operation"]
         self.assertEqual(self.executed(), executed)
-        self.assertEqual(self.told(operation), outcome)
+        self.assertEqual(self.g.outcome_told(operation), outcome)
         self.assertEqual(result["_meta"][OURS]["outcome"], outcome)
         # Whatever it was: the same call again does not make it two, unless it is known that nothing was done.
         again = self.charge()
@@ -67,21 +61,21 @@ class Charge(Case):
         result = self.charge()
         self.assertFalse(result.get("isError"))
         self.assertEqual(self.executed(), 1)
-        self.assertEqual(self.told(result["_meta"][OURS]["operation"]), "applied")
+        self.assertEqual(self.g.outcome_told(result["_meta"][OURS]["operation"]), "applied")
 
     def test_the_server_answers_late(self):
         self.start("--delay", "queue_export:4000", deadline="1s")
         result = self.charge()
         self.assertEqual(code_of(result), "OUTCOME_UNKNOWN")
         operation = result["_meta"][OURS]["operation"]
-        wait_until(lambda: self.told(operation) == "applied", "the late answer to be taken as evidence")
+        wait_until(lambda: self.g.outcome_told(operation) == "applied", "the late answer to be taken as evidence")
         self.assertEqual(self.executed(), 1)
 
     def test_an_error_after_it_was_done(self):
         self.start("--error-after", "queue_export:1")
         result = self.charge()
         operation = result["_meta"][OURS]["operation"]
-        self.assertEqual((self.executed(), self.told(operation), code_of(result)), (1, "unknown", "OUTCOME_UNKNOWN"))
+        self.assertEqual((self.executed(), self.g.outcome_told(operation), code_of(result)), (1, "unknown", "OUTCOME_UNKNOWN"))
 
     def test_an_error_that_the_contract_explains(self):
         self.start("--error", "queue_export:1", errors="none")
@@ -104,7 +98,7 @@ class Charge(Case):
         self.start("--crash", "queue_export:1", lookup=look)
         result = self.charge()
         self.assertEqual((result["_meta"][OURS]["outcome"], self.executed()), ("applied", 1))
-        self.assertEqual(self.told(result["_meta"][OURS]["operation"]), "applied")
+        self.assertEqual(self.g.outcome_told(result["_meta"][OURS]["operation"]), "applied")
 
     def test_the_client_goes_away(self):
         self.start("--delay", "queue_export:1500")
@@ -116,7 +110,7 @@ class Charge(Case):
         client.connection.close()
         again = self.charge()  # joins it, or is told what became of it, or is kept off
         self.assertEqual(self.executed(), 1, again)
-        wait_until(lambda: self.told(self.only_operation()) in ("applied", "unknown"), "the outcome")
+        wait_until(lambda: self.g.outcome_told(self.only_operation()) in ("applied", "unknown"), "the outcome")
 
     def only_operation(self):
         return next(one["predicate"]["operation"] for one in self.g.receipts() if one["predicate"]["kind"] == "intent")
@@ -139,7 +133,7 @@ class Charge(Case):
         caller.join(60)
         self.g.start()
         operation = self.only_operation()
-        wait_until(lambda: self.told(operation) == "applied", "the lookup after the start")
+        wait_until(lambda: self.g.outcome_told(operation) == "applied", "the lookup after the start")
         self.assertEqual(self.executed(), 1)
         story = self.g.run("operations", "show", operation, "--json", "--token-file", self.g.state / "owner.token")
         kinds = [one["kind"] for one in json.loads(story.stdout)["receipts"]]

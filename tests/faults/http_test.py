@@ -55,15 +55,9 @@ class HttpCharge(Case):
     def charge(self, **arguments):
         return self.g.client().connect().call("pay__charge", ARGUMENTS | arguments)
 
-    def told(self, operation):
-        """The last outcome that receipts tell."""
-        told = [one["predicate"]["outcome"]["value"] for one in self.g.receipts()
-                if one["predicate"].get("operation") == operation and "outcome" in one["predicate"]]
-        return told[-1]
-
     def settled(self, result, executed, outcome):
         operation = result["_meta"][OURS]["operation"]
-        self.assertEqual((self.server.executed(), result["_meta"][OURS]["outcome"], self.told(operation)),
+        self.assertEqual((self.server.executed(), result["_meta"][OURS]["outcome"], self.g.outcome_told(operation)),
                          (executed, outcome, outcome), result)
         if outcome == "unknown":
             blocked = self.charge()
@@ -103,7 +97,7 @@ class HttpCharge(Case):
         self.assertEqual(code_of(result), "OUTCOME_UNKNOWN")
         self.server.release()
         operation = result["_meta"][OURS]["operation"]
-        wait_until(lambda: self.told(operation) == "applied", "the late answer to be taken as evidence")
+        wait_until(lambda: self.g.outcome_told(operation) == "applied", "the late answer to be taken as evidence")
         self.assertEqual(self.server.executed(), 1)
 
     def test_a_lookup_settles_what_a_reset_left(self):

@@ -254,6 +254,11 @@ class Gateway:
         connection.close()
         return answer.status, text
 
+    def outcome_told(self, operation):
+        """The last outcome that receipts tell of it."""
+        return [one["predicate"]["outcome"]["value"] for one in self.receipts()
+                if one["predicate"].get("operation") == operation and "outcome" in one["predicate"]][-1]
+
     def receipts(self):
         """The statements of the log, in order; each is what its schema says, where the case judges that."""
         done = self.case.run_program("receipts", "export", "--state", self.state)

@@ -43,11 +43,6 @@ bool counts_for(const Vote& vote, std::size_t ask) {
   return vote.approve && std::ranges::find(vote.asks, ask) != vote.asks.end();
 }
 
-bool satisfied(const Approval& approval) {
-  const auto missing = missing_votes(approval);
-  return std::ranges::all_of(missing, [](unsigned count) { return count == 0; });
-}
-
 // What every vote has in common, whoever casts it.
 Result<Approval> cast(const Approval& approval, Vote vote, UnixMillis now) {
   if (vote.asks.empty()) {
@@ -189,6 +184,11 @@ std::vector<unsigned> missing_votes(const Approval& approval) {
     out.push_back(static_cast<unsigned>(have) >= quorum ? 0 : quorum - static_cast<unsigned>(have));
   }
   return out;
+}
+
+bool satisfied(const Approval& approval) {
+  const auto missing = missing_votes(approval);
+  return std::ranges::all_of(missing, [](unsigned count) { return count == 0; });
 }
 
 bool may_answer(const Person& person, const ApprovalTerms& terms, std::string_view requester,

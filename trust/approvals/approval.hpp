@@ -112,6 +112,7 @@ using ApprovalEvent = std::variant<event::Voted, event::SessionUserAnswered, eve
 
 // How many more approvals each ask wants.
 [[nodiscard]] std::vector<unsigned> missing_votes(const Approval& approval);
+[[nodiscard]] bool satisfied(const Approval& approval);  // none
 
 // Has the role, stands in `by` (person or group; empty: every approver), is not the requester, nor (notOwner) its
 // owner.

@@ -25,6 +25,7 @@ struct Signal::State {
     head.next = head.previous = &head;
   }
   void notify_all() {
+    ++count;
     for (Waiter* waiter = head.next; waiter != &head; waiter = waiter->next) {
       waiter->notified = true;
       waiter->timer.cancel();
@@ -32,6 +33,7 @@ struct Signal::State {
   }
   asio::any_io_executor loop;
   Waiter head;  // of a ring
+  std::uint64_t count = 0;
 };
 
 namespace {
@@ -71,6 +73,14 @@ Signal::~Signal() {
 }
 
 void Signal::notify() { state_->notify_all(); }
+
+std::uint64_t Signal::count() const { return state_->count; }
+
+asio::awaitable<bool> Signal::wait_since(std::uint64_t seen, Deadline deadline) {
+  if (state_->count != seen) co_return true;
+  const bool notified = co_await wait(deadline);
+  co_return notified;
+}
 
 asio::awaitable<bool> Signal::wait(Deadline deadline) {
   const std::shared_ptr<State> state = state_;  // outlives the Signal if need be

@@ -6,6 +6,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -25,6 +26,10 @@ class Signal {
   Signal& operator=(Signal&&) noexcept;
   void notify();                                  // wakes all present waiters
   asio::awaitable<bool> wait(Deadline deadline);  // true: notified; false: the deadline passed
+  // For who looks at something and then waits for it to change: `seen` is the count before the look, and a notice
+  // since then is not lost.
+  [[nodiscard]] std::uint64_t count() const;
+  asio::awaitable<bool> wait_since(std::uint64_t seen, Deadline deadline);
 
  private:
   struct State;

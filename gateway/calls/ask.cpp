@@ -231,6 +231,7 @@ std::optional<Calls::Ending> Calls::ending_of(const Flight& flight, const trust:
 asio::awaitable<Calls::Ask> Calls::wait_for_answer(FlightPtr flight) {
   Call& call = flight->call;
   for (;;) {
+    const std::uint64_t seen = flight->nudge.count();
     auto approval = co_await load_approval(call.approval);
     if (!approval) {
       refuse(call.judged, ReasonCode::recording_unavailable, "The approval could not be read.");
@@ -259,13 +260,14 @@ asio::awaitable<Calls::Ask> Calls::wait_for_answer(FlightPtr flight) {
     if (approval->state == trust::ApprovalState::approved)
       co_return flight->waiters.empty() ? Ask::dormant : Ask::approved;
     if (flight->waiters.empty() || closing_) {
+      if (flight->nudge.count() != seen && !closing_) continue;  // it may have been answered since it was read
       flight->dormant = true;
       co_return Ask::dormant;
     }
     note_waiting(flight);
     ask_session_users(flight);
     const auto left = std::chrono::milliseconds(std::max<UnixMillis>(1, approval->expires - now));
-    co_await flight->nudge.wait(Deadline::after(std::min<Deadline::Clock::duration>(left, kNoteEvery)));
+    co_await flight->nudge.wait_since(seen, Deadline::after(std::min<Deadline::Clock::duration>(left, kNoteEvery)));
   }
 }
 
@@ -313,17 +315,23 @@ asio::awaitable<Status> Calls::open_ask(FlightPtr flight) {
   operation.approval = approval.id;
   operation.updated = now;
   const std::string params = stored_params(call.request);
+  // Before it can be seen: an answer comes to this flight, however fast, and no other ask takes its place.
+  by_approval_[approval.id] = call.row.id;
+  waiting_[approval.id] = {call.row.principal, approval.expires,
+                           Deadline::after(Millis(approval.expires - approval.created))};
   auto stored = co_await store_.commit(Durability::crash, [&](Tx& tx) -> Status {
     if (auto put = tx.put(operation); !put) return put;
     if (auto put = tx.put(row); !put) return put;
     if (auto sealed = tx.put_sealed(operation.id, "view", view); !sealed) return sealed;
     return tx.put_sealed(operation.id, "params", params);
   });
-  if (!stored) co_return stored;
+  if (!stored) {
+    by_approval_.erase(approval.id);
+    waiting_.erase(approval.id);
+    co_return stored;
+  }
   call.row = std::move(operation);
   call.approval = approval.id;
-  waiting_[approval.id] = {call.row.principal, approval.expires,
-                           Deadline::after(Millis(approval.expires - approval.created))};
   metrics_.waiting_approvals(static_cast<std::int64_t>(waiting_.size()));
   if (options_.on_ask) options_.on_ask(approval.id);
   co_return Status{};

@@ -374,10 +374,13 @@ void Rig::deliver(const Answer& answer, bool in_full) {
   if (answer.delivered) answer.delivered(in_full);
 }
 
-void Rig::run_until(const std::function<bool()>& condition, const char* what) {
+void Rig::run_until(const std::function<bool()>& condition, const char* what, std::source_location from) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) throw std::runtime_error(std::string("waited ten seconds for ") + what);
+    if (std::chrono::steady_clock::now() > end) {
+      throw std::runtime_error(
+          fmt::format("waited ten seconds for {} (asked for in {}:{})", what, from.file_name(), from.line()));
+    }
     io.restart();
     io.run_one_for(std::chrono::milliseconds(20));
   }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -105,7 +106,8 @@ class Rig {
   static void deliver(const Answer& answer, bool in_full = true);
 
   // Runs the loop until `condition` holds; fails the test after a bound of real time.
-  void run_until(const std::function<bool()>& condition, const char* what = "the condition");
+  void run_until(const std::function<bool()>& condition, const char* what = "the condition",
+                 std::source_location from = std::source_location::current());
   template <class T>
   T await(asio::awaitable<T> task);
   void await(asio::awaitable<void> task);

@@ -67,6 +67,19 @@ TEST_F(SignalTest, WakesAllWhoWaitAndNobodyElse) {
   EXPECT_EQ(out, (std::vector<bool>{true, true}));
 }
 
+TEST_F(SignalTest, LosesNoNoticeBetweenALookAndTheWait) {
+  Signal signal(loop_);
+  run([](Signal& s) -> asio::awaitable<void> {
+    const std::uint64_t seen = s.count();
+    s.notify();
+    const bool since = co_await s.wait_since(seen, Deadline::never());
+    EXPECT_TRUE(since);
+    const std::uint64_t again = s.count();
+    const bool quiet = co_await s.wait_since(again, Deadline::after(milliseconds(1)));
+    EXPECT_FALSE(quiet);
+  }(signal));
+}
+
 TEST_F(SignalTest, WakesItsWaitersWhenItIsDestroyedOrReplaced) {
   std::optional<Signal> signal(std::in_place, loop_);
   Signal other(loop_);

@@ -53,7 +53,8 @@ run_ctest() {
   pattern="^($(IFS='|'; echo "$*"))\$"
   part "test $preset: $*"
   rm -f "$report"
-  ctest --test-dir "build/$preset" -L "$pattern" -j "$jobs" --output-on-failure --no-tests=ignore --timeout 300 \
+  # In that folder the sanitizers find what names functions and lines in their reports.
+  PATH=/usr/lib/llvm-19/bin:$PATH ctest --test-dir "build/$preset" -L "$pattern" -j "$jobs" --output-on-failure --no-tests=ignore --timeout 300 \
     --output-junit "$PWD/$report" >"$log" 2>&1 </dev/null
   # The log names every test; on the screen only what is not "Passed".
   grep -vE '^ *[0-9]+/[0-9]+ Test +#[0-9]+: .* +Passed +[0-9.]+ sec$|^ *Start +[0-9]+: ' "$log"

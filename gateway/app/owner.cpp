@@ -83,6 +83,10 @@ class Running final : private ServerEvents, private Readiness {
       io_.stop();
     });
     io_.run();
+    // What a thread or a task still has in hand ends while that lives which it uses.
+    workers_.join();
+    io_.restart();
+    io_.poll();
     return code;
   }
 
@@ -438,6 +442,7 @@ class Running final : private ServerEvents, private Readiness {
     bool clean = co_await http_front_->shutdown(deadline);
     clean = co_await stdio_front_->shutdown(deadline) && clean;
     tasks_.cancel();
+    co_await reload_->stop(Deadline::after(std::chrono::seconds(5)));
     co_await webhooks_->stop();
     const bool drained = co_await control_->stop(Deadline::after(std::chrono::seconds(1)));
     co_await calls_->shutdown(Deadline::after(std::chrono::seconds(1)));

@@ -93,6 +93,12 @@ void Reload::watch() {
   }
 }
 
+asio::awaitable<void> Reload::stop(Deadline deadline) {
+  while (busy_ && !deadline.passed()) co_await free_.wait(deadline);
+  busy_ = true;  // no other begins
+  tasks_.cancel();
+}
+
 asio::awaitable<void> Reload::reread(std::string by) {
   auto looked = co_await look(std::move(by), false);
   static_cast<void>(looked);  // what came of it was logged, and is shown

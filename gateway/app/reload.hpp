@@ -50,6 +50,8 @@ class Reload {
   asio::awaitable<Status> begin();
   // For SIGHUP and the watch: nobody is there to say yes.
   asio::awaitable<void> reread(std::string by);
+  // What is under way ends, until the deadline; nothing is read after it.
+  asio::awaitable<void> stop(Deadline deadline);
 
   // Roles and shapes: docs/control-api.md.
   DeskAnswer reload(Person person);

@@ -15,7 +15,9 @@ struct Workers::State {
 };
 
 Workers::Workers(std::size_t threads) : state_(std::make_unique<State>(threads == 0 ? 1 : threads)) {}
-Workers::~Workers() { state_->pool.join(); }
+Workers::~Workers() { join(); }
+
+void Workers::join() { state_->pool.join(); }
 
 // The wait cannot be cancelled: the job may use what the caller's frame owns, so the frame stays until the job has
 // ended.

@@ -13,7 +13,10 @@ namespace asio = boost::asio;
 class Workers {
  public:
   explicit Workers(std::size_t threads);
-  ~Workers();  // joins; queued jobs are run
+  ~Workers();  // joins
+  // Runs what is queued and ends the threads: for an owner, before it destroys what its jobs use. What comes later is
+  // never run.
+  void join();
   // Runs `job` on a pool thread and completes on the caller's executor. The job must not throw.
   asio::awaitable<void> run(std::function<void()> job);
 

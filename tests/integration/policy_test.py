@@ -118,6 +118,14 @@ class Policy(Case):
         self.write(policy(ALL, NO_RAW))
         self.state_is(g, "in_force")
 
+    def test_a_stop_in_the_middle_of_a_reload_lets_it_end(self):
+        rules = [{"id": f"r{n}", "deny": {"server": "odd", "tool": "raw", "arguments": {"a": n}}} for n in range(4000)]
+        g = self.start(policy(ALL, *rules))
+        self.write(policy(ALL, *rules, NO_RAW))  # reading it takes longer than the stop of a gateway without work
+        g.process.child.send_signal(signal.SIGHUP)
+        g.stop()
+        self.assertLessEqual(len(self.policy_receipts(g)), 2)
+
     def test_what_waits_is_decided_again(self):
         tokens = {name: hashlib.sha256(name.encode()).hexdigest() for name in ("one", "dana")}
         g = self.start(policy({"id": "ask", "ask": {"server": "odd"}}),

@@ -72,10 +72,12 @@ suite_table() {
   tests/unit/schemas/validate/table.sh "build/$1/tests/unit_validate"
 }
 
-# conformance_table PRESET: per requirement set and side, the scenarios that passed (in tests that were counted already).
+# conformance_table PRESET: per requirement set and side, the scenarios that passed, and per pairing of eras the pairs of
+# official SDKs (in tests that were counted already).
 conformance_table() {
   part "conformance, $1"
   grep -oE '[0-9-]{10} (server|client): [0-9]+ of [0-9]+ required scenarios passed' "build/$1/report.xml" | sort -u
+  grep -oE 'pairing (legacy|modern) to (legacy|modern): [0-9]+ of [0-9]+ pairs of SDKs passed: [a-z0-9, -]*' "build/$1/report.xml" | sort -u
 }
 
 # in_presets PRESETS LABEL…

@@ -4,14 +4,4 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 ../support/npm.sh . --ignore-scripts
-
-build=$(cd ../.. && pwd)/build
-exec 9>"$build/integration-install.lock"
-flock 9
-packages="$(sha256sum <requirements.txt) $(python3 --version)"
-if [ "$(cat "$build/python/.installed" 2>/dev/null)" != "$packages" ]; then
-  rm -rf "$build/python"
-  python3 -m venv "$build/python"
-  "$build/python/bin/pip" install --quiet --disable-pip-version-check --no-deps -r requirements.txt
-  echo "$packages" >"$build/python/.installed"
-fi
+exec ../support/python.sh requirements.txt python

@@ -31,17 +31,6 @@ class Abort {
   std::shared_ptr<Exchange> exchange_;
 };
 
-// What a client must not take from a server, though one may take it from a client: a number has many texts.
-Status check_no_numbers(const std::vector<mcp::ParamHeader>& headers, json::Value schema) {
-  for (const mcp::ParamHeader& header : headers) {
-    json::Value declared = schema;
-    for (const std::string& step : header.path) declared = declared.find("properties").find(step);
-    if (declared.find("type").equals("number"))
-      return fail(ErrorCode::invalid, "the x-mcp-header " + quote(header.name) + " stands on a number");
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<Url> parse_server_url(const std::string& text) {
@@ -207,10 +196,6 @@ void HttpLink::keep_callable(ToolListing& listing) {
   std::erase_if(listing.tools, [this](json::Value tool) {
     const json::Value name = tool.find("name");
     auto headers = mcp::param_headers(tool.find("inputSchema"));
-    if (headers) {
-      if (const Status plain = check_no_numbers(*headers, tool.find("inputSchema")); !plain)
-        headers = fail(plain.error());
-    }
     if (!headers) {
       log::warning("server.tool_left_out",
                    {{"server", id()}, {"tool", name.raw().substr(0, 200)}, {"reason", headers.error().message}});

@@ -147,6 +147,8 @@ TEST(ParamHeaders, ForbiddenDeclarationsMakeTheToolUnusable) {
            schema(R"("a":{"type":"string","x-mcp-header":"A"},"b":{"type":"string","x-mcp-header":"a"})"),
            schema(R"("a":{"type":"object","x-mcp-header":"A"})"),
            schema(R"("a":{"x-mcp-header":"A"})"),
+           schema(R"("a":{"type":"number","x-mcp-header":"A"})"),
+           schema(R"("a":{"type":["string","null"],"x-mcp-header":"A"})"),
            schema(R"("a":{"type":"string","x-mcp-header":""})"),
            schema(R"("a":{"type":"string","x-mcp-header":"a b"})"),
            schema(R"("a":{"type":"string","x-mcp-header":7})"),

@@ -29,11 +29,14 @@ AppFront::AppFront(calls::Calls& calls, catalogue::Catalogue& catalogue, relay::
 asio::awaitable<Answer> AppFront::handle(Inbound inbound) {
   const auto method = parse_method(inbound.method);
   const bool tools = inbound.method == "tools/list";
-  if (!method && !tools && !relay::Relay::knows(inbound.method)) co_return unknown_method(inbound);
+  const bool task = inbound.client->era == mcp::Era::modern && calls::Calls::knows_task_method(inbound.method);
+  if (!method && !tools && !task && !relay::Relay::knows(inbound.method)) co_return unknown_method(inbound);
   co_await catalogue_.ready(Deadline::after(kFirstListing));
   if (tools) co_return tools_.list(inbound);
   Answer answer;
-  if (method == Method::tools_call) {
+  if (task) {
+    answer = co_await calls_.task_call(std::move(inbound));
+  } else if (method == Method::tools_call) {
     answer = co_await calls_.tools_call(std::move(inbound));
   } else if (method) {
     Target target = co_await relay_.resolve(inbound);
@@ -51,7 +54,9 @@ asio::awaitable<Answer> AppFront::handle(Inbound inbound) {
 
 asio::awaitable<void> AppFront::prepare(Mount) { co_await catalogue_.ready(Deadline::after(kFirstOffers)); }
 
-std::string AppFront::capabilities(const ClientContext& client) const { return relay_.capabilities(client.mount); }
+std::string AppFront::capabilities(const ClientContext& client) const {
+  return relay_.capabilities(client.mount, client.era);
+}
 
 // A server's own are text for the model: only what was accepted of them gets there (or, where the trust file follows a
 // server, what it says now).

@@ -193,27 +193,8 @@ Calls::FlightPtr Calls::new_flight(Request request, UnixMillis received) {
   return flight;
 }
 
-// Unlinks a waiter however its request ends.
-class Attached {
- public:
-  Attached(Calls::FlightPtr flight, Waiter& waiter) : flight_(std::move(flight)), waiter_(waiter) {
-    flight_->waiters.push_back(&waiter_);
-    flight_->nudge.notify();
-  }
-  ~Attached() {
-    if (waiter_.question) waiter_.question->cancel(CancelReason::client);
-    std::erase(flight_->waiters, &waiter_);
-    flight_->nudge.notify();  // the last one to leave lets the operation wait in the store
-  }
-  Attached(const Attached&) = delete;
-  Attached& operator=(const Attached&) = delete;
-
- private:
-  Calls::FlightPtr flight_;
-  Waiter& waiter_;
-};
-
-// Waits until the flight is done, the hold of an ask ends, or the client gives up.
+// Waits until the flight is done, the hold of an ask ends (or a moment, where the client takes a task instead), or the
+// client gives up.
 asio::awaitable<Answer> Calls::attend(FlightPtr flight, Inbound inbound) {
   Waiter waiter{.channel = inbound.channel,
                 .session = inbound.client->session,
@@ -227,11 +208,17 @@ asio::awaitable<Answer> Calls::attend(FlightPtr flight, Inbound inbound) {
     });
   }
   const Deadline hold = Deadline::after(inbound.client->hold);
+  const Deadline task_hold = earlier(hold, Deadline::after(kTaskAfter));
+  const bool takes_task = inbound.client->takes_tasks;
+  flight->kept = flight->kept || takes_task;
   const auto given_up = [&] { return inbound.cancel && inbound.cancel->reason(); };
   while (flight->stage != Stage::done && !flight->dormant && !given_up()) {
     const bool asking = flight->stage == Stage::asking;
-    if (asking && hold.passed()) break;
-    co_await flight->changed.wait(asking ? hold : Deadline::never());
+    // What its own user is asked is answered by the same call again, which must find it waiting.
+    const bool soon = takes_task && (asking ? !takes_session_user(flight->call.judged) : flight->call.sent > 0);
+    const Deadline until = soon ? task_hold : asking ? hold : Deadline::never();
+    if (until.passed()) break;
+    co_await flight->changed.wait(until);
   }
   if (inbound.cancel) inbound.cancel->on_cancel({});
   if (flight->stage == Stage::done) co_return answer_of(flight);
@@ -251,6 +238,7 @@ asio::awaitable<Answer> Calls::attend(FlightPtr flight, Inbound inbound) {
                                                   ? "The gateway is shutting down and no longer waits for this call."
                                                   : "The client gave up on this call."));
   }
+  if (takes_task) co_return make_task(flight);
   CallMeta meta;
   meta.code = ReasonCode::approval_pending;
   meta.verdict = Verdict::ask;
@@ -280,21 +268,22 @@ Answer Calls::answer_of(const FlightPtr& flight) {
     answer.error = mcp::RpcError{mcp::code::kInternalError, "the call ended without an answer", {}};
   }
   const OperationRow& row = flight->call.row;
-  if (is_kept(row) && row.state != OperationState::refused) {
+  if ((is_kept(row) || flight->kept) && row.state != OperationState::refused) {
     answer.delivered = [this, id = row.id](bool in_full) { delivered(id, in_full); };
   }
   return answer;
 }
 
-// The transport took the last byte: from now on the same call is a new one. Its result is kept only as long as its key.
-void Calls::delivered(std::string operation, bool in_full) {
+// The transport took the last byte: from now on the same call is a new one. Its result is kept only as long as its key;
+// that of a task for who asks again.
+void Calls::delivered(std::string operation, bool in_full, bool as_task) {
   if (!in_full) return;
   std::erase_if(by_fingerprint_, [&](const auto& entry) { return entry.second.operation == operation; });
-  store_.post([operation = std::move(operation)](Tx& tx) -> Status {
+  store_.post([operation = std::move(operation), as_task](Tx& tx) -> Status {
     auto row = tx.operation(operation);
     if (!row || row->delivered) return {};
     row->delivered = true;
-    if (row->key.empty()) {
+    if (row->key.empty() && !as_task) {
       if (auto dropped = tx.drop_sealed(operation, "result"); !dropped) return dropped;
     }
     return tx.put(*row);

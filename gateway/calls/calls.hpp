@@ -90,6 +90,9 @@ class Calls final : private Context {
   asio::awaitable<Answer> tools_call(Inbound inbound);
   // resources/read, prompts/get, completion/complete: refusals are JSON-RPC errors.
   asio::awaitable<Answer> other_call(Inbound inbound, Method method, Target target);
+  // tasks/get, tasks/update and tasks/cancel of a modern client.
+  asio::awaitable<Answer> task_call(Inbound inbound);
+  [[nodiscard]] static bool knows_task_method(std::string_view method);
   // What such a call would be refused with by rules, stops and what is unknown; nullopt: not. Leaves no trace.
   [[nodiscard]] std::optional<Answer> denied(const Inbound& inbound, Method method, Target target) const;
   // Raw tool objects of the gateway's own tools.
@@ -189,7 +192,7 @@ class Calls final : private Context {
   [[nodiscard]] FlightPtr new_flight(Request request, UnixMillis received);
   [[nodiscard]] static Result<std::string> client_key(const Inbound& inbound);
   asio::awaitable<Status> count_budgets(FlightPtr flight);
-  void delivered(std::string operation, bool in_full);
+  void delivered(std::string operation, bool in_full, bool as_task = false);
   [[nodiscard]] static bool is_kept(const OperationRow& row);
 
   // repeat.cpp: what is the same operation (design section 7)
@@ -335,6 +338,15 @@ class Calls final : private Context {
   asio::awaitable<void> expire(std::string approval, UnixMillis now);
   void remember_denial(const OperationRow& row, const Refusal& refusal);
   asio::awaitable<void> settle(Settlement settlement, std::shared_ptr<const json::Document> keep_alive);
+
+  // tasks.cpp: a modern client that need not wait
+  static constexpr std::chrono::milliseconds kTaskAfter{1'000};
+  [[nodiscard]] Answer make_task(const FlightPtr& flight);
+  [[nodiscard]] Answer ended_task(const OperationRow& row, Answer ended);
+  asio::awaitable<Repeat> take_up(OperationRow row, std::shared_ptr<const ClientContext> client);
+  static asio::awaitable<void> look_in(FlightPtr flight, std::shared_ptr<const ClientContext> client,
+                                       ClientChannel* channel);
+  void take_task(const FlightPtr& flight);
 
   // own_calls.cpp
   asio::awaitable<Answer> own_call(Inbound inbound, Request request);

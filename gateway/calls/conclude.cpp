@@ -212,7 +212,7 @@ asio::awaitable<void> Calls::conclude(FlightPtr flight, ServerAnswer answer) {
 
   const std::string note = note_of(cut, warning);
   set_answer(flight, answer, finding.status, withheld, note, meta);
-  const std::string kept = is_kept(row) ? kept_answer(*flight) : std::string();
+  const std::string kept = is_kept(row) || flight->kept ? kept_answer(*flight) : std::string();
   auto stored = co_await store_.commit(Durability::crash, [&](Tx& tx) -> Status {
     auto appended = tx.append(body);
     if (!appended) return fail(appended.error());

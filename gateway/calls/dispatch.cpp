@@ -53,6 +53,7 @@ asio::awaitable<ServerAnswer> Calls::dispatch(FlightPtr flight, std::shared_ptr<
     co_return answer;
   }
   call.sent = clock_.now();
+  flight->changed.notify();
   CallControl control;
   control.deadline = flight->deadline;
   control.cancel = &flight->cancel;
@@ -61,6 +62,7 @@ asio::awaitable<ServerAnswer> Calls::dispatch(FlightPtr flight, std::shared_ptr<
   }
   control.session = call.request.client->session;
   control.capabilities = call.request.client->capabilities;
+  control.task_made = [this, flight] { take_task(flight); };
   control.log_level = call.request.client->log_level;
   control.log = [raw = flight.get()](std::string_view params_raw) {
     for (const Waiter* waiter : raw->waiters) waiter->channel->notify("notifications/message", params_raw);

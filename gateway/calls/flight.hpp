@@ -39,11 +39,33 @@ struct Flight {
   std::optional<mcp::RpcError> error;        // … or an error
   std::shared_ptr<const InputNeeded> input;  // … or what a modern client is asked first; nobody drives it meanwhile
   std::optional<std::uint64_t> ttl_ms;       // how long a modern client may keep the result
+  bool kept = false;                         // a client takes it as a task: the answer is kept for whom asks by its id
+  bool left = false;                         // … and was given the task: nobody can be asked any more
   bool dormant = false;                      // waits in the store for an approval; nobody drives it
   Cancel cancel;
   Deadline deadline;                 // absolute, from the moment it may run
   Refusal pending;                   // what a client is told whose hold ended: APPROVAL_PENDING
   std::optional<ServerAnswer> late;  // a good answer to an earlier attempt, while another is under way
+};
+
+// Links a waiter for as long as it lives, however its request ends.
+class Attached {
+ public:
+  Attached(std::shared_ptr<Flight> flight, Waiter& waiter) : flight_(std::move(flight)), waiter_(waiter) {
+    flight_->waiters.push_back(&waiter_);
+    flight_->nudge.notify();
+  }
+  ~Attached() {
+    if (waiter_.question) waiter_.question->cancel(CancelReason::client);
+    std::erase(flight_->waiters, &waiter_);
+    flight_->nudge.notify();  // the last one to leave lets the operation wait in the store
+  }
+  Attached(const Attached&) = delete;
+  Attached& operator=(const Attached&) = delete;
+
+ private:
+  std::shared_ptr<Flight> flight_;
+  Waiter& waiter_;
 };
 
 }  // namespace sallyport::gateway::calls

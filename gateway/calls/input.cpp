@@ -120,6 +120,11 @@ asio::awaitable<bool> Calls::get_input(FlightPtr flight, ServerAnswer answer) {
                   asked_by(call) + ", and the approval was for the arguments alone.");
     co_return false;
   }
+  if (flight->left) {
+    give_no_input(call, ReasonCode::server_unavailable,
+                  asked_by(call) + ", and its client was told to come back later.");
+    co_return false;
+  }
   if (answer.result.find("inputRequests").size() > kMostQuestions) {
     give_no_input(call, ReasonCode::limit_reached, asked_by(call) + ", and asks more at once than is passed on.");
     co_return false;

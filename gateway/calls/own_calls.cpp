@@ -83,18 +83,9 @@ asio::awaitable<Answer> Calls::wait_call(Inbound inbound, Request request) {
   if (!row || row->principal != inbound.client->principal.id) {
     co_return invalid_own_call(fmt::format("There is no approval or operation `{}` of yours.", id.string()));
   }
-  FlightPtr flight;
-  if (const auto flying = flights_.find(row->id); flying != flights_.end()) {
-    flight = flying->second;
-  } else if (row->state == OperationState::unknown || row->state == OperationState::reconciling) {
-    co_return still_unknown(*row);
-  } else if (row->state == OperationState::refused) {
-    co_return refused_before(*row);
-  } else {
-    Repeat repeat = co_await resume(*row, inbound.client);
-    if (repeat.answer) co_return std::move(*repeat.answer);
-    flight = repeat.flight;
-  }
+  Repeat found = co_await take_up(std::move(*row), inbound.client);
+  if (found.answer) co_return std::move(*found.answer);
+  const FlightPtr flight = found.flight;
   if (!flight) co_return invalid_own_call("What was to be approved is no longer stored. Call again.");
   const bool tool = flight->call.request.method == Method::tools_call;
   Answer answer = co_await attend(flight, std::move(inbound));

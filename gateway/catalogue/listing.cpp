@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "gateway/base/log.hpp"
+#include "gateway/mcp/protocol.hpp"
 #include "schemas/core/encoding.hpp"
 #include "trust/definitions/definition.hpp"
 
@@ -82,6 +83,8 @@ Offers offers_of(const ServerInfo& info) {
   offers.subscribe = is_true(root.at("/resources/subscribe"));
   offers.completions = root.find("completions").is_object();
   offers.logging = root.find("logging").is_object();
+  if (const json::Value apps = root.find("extensions").find(mcp::extension::kApps); apps.is_object())
+    offers.apps = apps.raw();
   return offers;
 }
 

@@ -1,6 +1,7 @@
 #include "gateway/clients/modern.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "gateway/clients/early_reply.hpp"
 #include "gateway/clients/subscriber.hpp"
@@ -101,8 +102,10 @@ void Modern::start(Flights& flights, std::shared_ptr<void> keep, ClientContext c
   context.claimed_version = client_claim(envelope.client_info.find("version"));
   context.capabilities = envelope.capabilities.raw();
   const ClientAbilities able = ClientAbilities::read(envelope.capabilities);
+  context.takes_tasks = arrived.message.method == "tools/call" &&
+                        envelope.capabilities.find("extensions").find(mcp::extension::kTasks).is_object();
   context.asks_by_form = able.form && takes_input(arrived.message.method);
-  context.asks_by_url = false;  // a page needs no answer through the client, and APPROVAL_PENDING tells of it
+  context.asks_by_url = able.url && takes_input(arrived.message.method);
   context.log_level = envelope.log_level ? envelope.log_level.string() : std::string();
   Inbound inbound;
   inbound.document = arrived.message.document;
@@ -166,8 +169,10 @@ asio::awaitable<ClientReply> Modern::ask_user(Modern* self, std::shared_ptr<cons
     co_return ClientReply::fail(mcp::code::kMethodNotFound, "this client cannot be asked");
   }
   const std::string name = mcp::name_of(method, params).value_or("");
+  constexpr std::array<std::string_view, 1> kForeign{"elicitationId"};  // only the older versions have it
   OwnQuestions::Put put = [self, client, document, params, method, name, early,
-                           asked = std::string(question.params.raw()), alive = self->services_](const std::string& id) {
+                           asked = mcp::without_members(question.params, kForeign),
+                           alive = self->services_](const std::string& id) {
     if (!alive->alive || !early->open()) return false;
     InputNeeded needed;
     needed.operation = id;

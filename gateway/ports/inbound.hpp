@@ -59,6 +59,7 @@ struct ClientContext {
   std::string log_level;  // modern: of this request, empty: no log messages; legacy: empty, the session has its own
   // Whether its user can be asked while a call waits (a legacy session): by a form, by a page to visit.
   bool asks_by_form = false, asks_by_url = false;
+  bool takes_tasks = false;  // modern: what takes long may be answered with a task
 };
 
 struct Inbound {

@@ -77,6 +77,9 @@ struct CallControl {
   // be asked (empty: nothing), and the log level that it wants (empty: the link's own).
   std::string capabilities;
   std::string log_level;
+  // The server made a task of it (where `capabilities` have that extension), which the link follows until it has ended;
+  // may be empty.
+  std::function<void()> task_made;
 };
 
 // An answer that comes after its attempt was given up: evidence for an unknown operation (design section 7).

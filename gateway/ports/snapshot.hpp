@@ -74,6 +74,7 @@ struct Tool {
 struct Offers {
   bool known = false;
   bool prompts = false, resources = false, subscribe = false, completions = false, logging = false;
+  std::string apps;  // raw: the settings of the extension MCP Apps; empty: it has not that
   friend bool operator==(const Offers&, const Offers&) = default;
 };
 

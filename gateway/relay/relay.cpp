@@ -10,6 +10,13 @@ std::string text_at(json::Value params, std::string_view pointer) {
   return value.is_string() ? value.string() : std::string();
 }
 
+// Tasks are the gateway's own (calls/tasks.cpp); of the others those that a server has and the gateway passes on.
+std::string extensions_of(const Offers& offers) {
+  std::string out = fmt::format(R"(,"extensions":{{"{}":{{}})", mcp::extension::kTasks);
+  if (!offers.apps.empty()) out += fmt::format(",\"{}\":{}", mcp::extension::kApps, offers.apps);
+  return out + "}";
+}
+
 }  // namespace
 
 bool Relay::knows(std::string_view method) {
@@ -49,7 +56,7 @@ asio::awaitable<Target> Relay::resolve(const Inbound& inbound) {
   co_return target;
 }
 
-std::string Relay::capabilities(const Mount& mount) const {
+std::string Relay::capabilities(const Mount& mount, mcp::Era era) const {
   Offers all;
   bool unknown = false;
   for (const auto& [id, server] : sources_.snapshot()->servers) {
@@ -60,6 +67,7 @@ std::string Relay::capabilities(const Mount& mount) const {
     all.resources = all.resources || server.offers.resources;
     all.subscribe = all.subscribe || server.offers.subscribe;
     all.completions = all.completions || server.offers.completions;
+    if (!mount.all()) all.apps = server.offers.apps;  // an app calls its tools by their own names
   }
   std::string out = R"({"tools":{"listChanged":true},"logging":{})";
   if (all.prompts || unknown) out += R"(,"prompts":{"listChanged":true})";
@@ -67,6 +75,7 @@ std::string Relay::capabilities(const Mount& mount) const {
     out += fmt::format(R"(,"resources":{{"subscribe":{},"listChanged":true}})", all.subscribe || unknown);
   }
   if (all.completions || unknown) out += R"(,"completions":{})";
+  if (era == mcp::Era::modern) out += extensions_of(all);
   return out + "}";
 }
 

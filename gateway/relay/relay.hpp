@@ -23,9 +23,12 @@ class Relay {
   // Of resources/read, prompts/get, completion/complete and subscriptions.
   asio::awaitable<Target> resolve(const Inbound& inbound);
   // Raw JSON of what the servers of a mount let us declare to a client.
-  [[nodiscard]] std::string capabilities(const Mount& mount) const;
+  [[nodiscard]] std::string capabilities(const Mount& mount, mcp::Era era) const;
 
-  void list_changed(const std::string& server, ListKind kind) { lists_.forget(server, kind); }
+  void list_changed(const std::string& server, ListKind kind) {
+    sources_.forget(server, kind);
+    lists_.forget(server, kind);
+  }
   void resource_updated(const LinkKey& from, std::string_view params_raw) {
     subscriptions_.on_updated(from, params_raw);
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "gateway/base/log.hpp"
@@ -49,6 +50,13 @@ std::expected<Page, Sources::Failure> read_page(const std::string& server, Kind 
   return page;
 }
 
+std::optional<Deadline> fresh_until(json::Value result) {
+  const json::Value ttl = result.find("ttlMs");
+  if (!ttl.is_number() || !(ttl.real() > 0)) return std::nullopt;
+  const double most = std::min(ttl.real(), static_cast<double>(PageCache::kLongestMs));
+  return Deadline::after(Millis(static_cast<std::int64_t>(most)));
+}
+
 }  // namespace
 
 const KindWords& words_of(Kind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
@@ -93,6 +101,9 @@ asio::awaitable<std::expected<Page, Sources::Failure>> Sources::page(std::string
                                                                      std::shared_ptr<const ClientContext> client,
                                                                      Kind kind, std::string cursor, Deadline deadline,
                                                                      std::shared_ptr<Cancel> cancel) {
+  PageCache::Key key{server, client->principal.id, client->session, kind, cursor};
+  if (const Page* kept = pages_.find(key)) co_return *kept;
+  const std::uint64_t seen = pages_.changes();
   auto made = co_await link(server, std::move(client), deadline);
   if (!made) co_return std::unexpected(Failure{{}, made.error().message});
   CallControl control;
@@ -101,7 +112,10 @@ asio::awaitable<std::expected<Page, Sources::Failure>> Sources::page(std::string
   std::string method(words_of(kind).method);
   std::string params = cursor.empty() ? "{}" : "{\"cursor\":" + cursor + "}";
   const ServerAnswer answer = co_await (*made)->relay(std::move(method), std::move(params), std::move(control));
-  co_return read_page(server, kind, answer);
+  auto page = read_page(server, kind, answer);
+  if (page && answer.modern) page->fresh_until = fresh_until(answer.result);
+  if (page) pages_.put(std::move(key), *page, seen);
+  co_return page;
 }
 
 }  // namespace sallyport::gateway::relay

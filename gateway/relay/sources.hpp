@@ -10,25 +10,10 @@
 #include "gateway/ports/inbound.hpp"
 #include "gateway/ports/server_link.hpp"
 #include "gateway/ports/snapshot.hpp"
+#include "gateway/relay/page.hpp"
+#include "gateway/relay/page_cache.hpp"
 
 namespace sallyport::gateway::relay {
-
-enum class Kind : unsigned char { prompts, resources, templates };
-
-struct KindWords {
-  std::string_view method;  // of the list
-  std::string_view member;  // of its result
-  std::string_view name;    // the member of an element that tells it from others
-};
-[[nodiscard]] const KindWords& words_of(Kind kind);
-
-struct Page {
-  std::shared_ptr<const json::Document> document;  // owns the rest
-  json::Value result;
-  std::vector<json::Value> items;  // objects with a name that can be read in one way
-  bool whole = true;               // items are all elements of the list
-  std::string next;                // raw token of the server's cursor; empty: the last page
-};
 
 class Sources {
  public:
@@ -46,14 +31,17 @@ class Sources {
     std::optional<mcp::RpcError> error;  // the server's own
     std::string reason;
   };
-  // `cursor` is a raw token or empty. A server without such a list has an empty one.
+  // `cursor` is a raw token or empty. A server without such a list has an empty one. Modern servers say how long a page
+  // stays fresh, and are not asked again before.
   asio::awaitable<std::expected<Page, Failure>> page(std::string server, std::shared_ptr<const ClientContext> client,
                                                      Kind kind, std::string cursor, Deadline deadline,
                                                      std::shared_ptr<Cancel> cancel);
+  void forget(const std::string& server, ListKind kind) { pages_.forget(server, kind); }
 
  private:
   Servers& servers_;
   const Snapshots& snapshots_;
+  PageCache pages_;
 };
 
 // The JSON-RPC error that a server answered; any other end of a request is none.

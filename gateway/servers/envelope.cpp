@@ -17,8 +17,8 @@ constexpr std::int64_t kLongestTtl = 24LL * 3600 * 1000;
 // Keys of `_meta` that speak of one leg.
 constexpr std::array kOneLeg{mcp::meta::kProtocolVersion, mcp::meta::kClientCapabilities, mcp::meta::kClientInfo,
                              mcp::meta::kLogLevel,        mcp::meta::kSubscriptionId,     mcp::meta::kProgressToken};
-// Extensions that ask nothing of the gateway: it passes what they speak of.
-constexpr std::array kPassedExtensions{mcp::extension::kApps};
+// Extensions that the gateway passes on (what apps speak of asks nothing of it) or serves itself (it follows tasks).
+constexpr std::array kPassedExtensions{mcp::extension::kApps, mcp::extension::kTasks};
 
 json::Limits limits_of(std::size_t bytes) { return {.bytes = bytes, .depth = 1000}; }
 

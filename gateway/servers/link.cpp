@@ -102,10 +102,17 @@ asio::awaitable<ServerAnswer> Link::call(PermittedCall permit, CallControl contr
   request.attempt = permit.attempt();
   request.idempotency_header = permit.idempotency_header();
   if (!permit.wants_progress()) control.progress = {};
+  CallControl follow{.deadline = control.deadline, .cancel = control.cancel};
+  follow.capabilities = control.capabilities;
+  follow.task_made = std::move(control.task_made);
   if (!request.params) {
     request.params = [&permit](const Exchange& exchange) { return call_params(permit, exchange.token); };
   }
   ServerAnswer answer = co_await run(std::move(request), std::move(control));
+  if (is_modern() && is_task(answer, follow.capabilities)) {
+    ServerAnswer ended = co_await follow_task(std::move(answer), std::move(follow));
+    co_return ended;
+  }
   co_return answer;
 }
 

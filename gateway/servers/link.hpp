@@ -153,6 +153,9 @@ class Link : public ServerLink, public std::enable_shared_from_this<Link> {
   asio::awaitable<ServerAnswer> relay_modern(std::string method, std::string params_raw, CallControl control);
   [[nodiscard]] Request modern_call(const PermittedCall& permit, const CallControl& control) const;
   [[nodiscard]] Envelope envelope_for(const CallControl& control) const;
+  [[nodiscard]] static bool is_task(const ServerAnswer& answer, const std::string& capabilities);
+  asio::awaitable<ServerAnswer> follow_task(ServerAnswer made, CallControl control);
+  static asio::awaitable<void> cancel_task(std::shared_ptr<Link> self, std::string params, std::string capabilities);
   asio::awaitable<ServerAnswer> run(Request request, CallControl control);
   ServerAnswer give_up(Exchange& exchange, const std::string& why);
   void check_silence(const Exchange& exchange, Deadline::Clock::time_point begun);

@@ -294,6 +294,26 @@ class InFrontOfModernServers(Case):
         self.assertIn("red", read["contents"][0]["text"])
         self.assertGreater(read["ttlMs"], 0, "as the server has it")
 
+    def test_lists_are_kept_as_long_as_the_server_says_and_until_they_change(self):
+        self.files["clients"] = [{"id": "agent:%s" % name, "tokenSha256": tokens(name)} for name in "ab"]
+        gateway = self.started()
+        a, b = (Modern(gateway, "/servers/m/mcp", token=name) for name in "ab")
+
+        def heard(client):
+            return int(words_of(client.tool("heard", {"method": "prompts/list"})))
+        first = a.result("prompts/list")
+        before = heard(a)
+        self.assertEqual(a.result("prompts/list"), first)
+        self.assertEqual(heard(a), before, "it was fresh")
+        b.result("prompts/list")
+        self.assertGreater(heard(b), 0, "another principal's is its own")
+        a.tool("change", {"what": "prompts/list_changed"})
+
+        def asked_again():
+            a.result("prompts/list")
+            return heard(a) > before
+        wait_until(asked_again, "that it is asked again")
+
     def test_the_official_client(self):
         gateway = self.started()
         call = [{"tool": "ask", "arguments": {"kinds": ["elicitation"]}}, {"tool": "noisy", "progress": True}]

@@ -157,6 +157,8 @@ asio::awaitable<void> serve(Rig& rig, Inbound inbound, Rig::PendingPtr pending, 
   Answer answer;
   if (method == Method::tools_call) {
     answer = co_await rig.calls->tools_call(std::move(inbound));
+  } else if (calls::Calls::knows_task_method(name)) {
+    answer = co_await rig.calls->task_call(std::move(inbound));
   } else if (method) {
     Target target = co_await rig.relay->resolve(inbound);
     answer = co_await rig.calls->other_call(std::move(inbound), *method, std::move(target));

@@ -83,6 +83,9 @@ asio::awaitable<Answer> Calls::wait_call(Inbound inbound, Request request) {
   if (!row || row->principal != inbound.client->principal.id) {
     co_return invalid_own_call(fmt::format("There is no approval or operation `{}` of yours.", id.string()));
   }
+  auto own = std::make_shared<ClientContext>(*inbound.client);
+  own->takes_tasks = false;  // to wait is what it asked for
+  inbound.client = std::move(own);
   Repeat found = co_await take_up(std::move(*row), inbound.client);
   if (found.answer) co_return std::move(*found.answer);
   const FlightPtr flight = found.flight;

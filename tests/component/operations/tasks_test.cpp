@@ -219,6 +219,20 @@ TEST_F(Tasks, AServersQuestionFindsNobodyOnceItsClientHasLeft) {
   EXPECT_EQ(code(get(id)), "OUTCOME_UNKNOWN");
 }
 
+TEST_F(Tasks, WhoAsksToWaitIsGivenNone) {
+  begin(options(kAsks));
+  const std::string id = become_task();
+  client_->hold = Millis(1'500);
+  const auto waits = rig_->send(client_, "sallyport_wait", R"({"id":")" + id + R"("})");
+  ASSERT_TRUE(rig_->approve(rig_->pending_approval()));
+  rig_->run_until([&] { return waits->answer.has_value(); });
+  EXPECT_TRUE(waits->answer->result_type.empty());
+  EXPECT_EQ(view(*waits->answer).outcome, "applied");
+  client_->hold = Millis(1);
+  const std::string other = become_task("shop__order", R"({"n":2})");
+  EXPECT_EQ(view(rig_->call(client_, "sallyport_wait", R"({"id":")" + other + R"("})")).code, "APPROVAL_PENDING");
+}
+
 TEST_F(Tasks, WhoDeclaredNoneIsHeld) {
   begin(options(kAsks));
   client_->takes_tasks = false;

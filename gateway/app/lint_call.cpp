@@ -47,11 +47,10 @@ class NoChannel final : public ClientChannel {
 };
 
 // The tools are accepted as they are, and are reads because they say so.
-Result<catalogue::Rules> rules_for(const Servers& servers, const std::string& id,
+Result<catalogue::Rules> rules_for(const std::string& found, const std::string& id,
                                    const std::vector<json::Value>& tools) {
   auto lock = std::make_shared<trust::LockFile>();
   trust::LockServer& locked = lock->servers[id];
-  const std::string found = servers.identity(id);
   auto identity_text = json::Document::parse(found);
   if (!identity_text) return fail_in("the server's identity", identity_text.error());
   auto identity = trust::parse_identity(identity_text->root());
@@ -132,7 +131,7 @@ LintFindings judge(json::Value tool, const Answer& answer) {
 asio::awaitable<Result<LintCalls>> lint_calls(catalogue::Catalogue& catalogue, Servers& servers, std::string id,
                                               std::vector<json::Value> tools) {
   const auto loop = co_await asio::this_coro::executor;
-  auto rules = rules_for(servers, id, tools);
+  auto rules = rules_for(catalogue.current()->servers.at(id).identity, id, tools);
   if (!rules) co_return fail(rules.error());
   catalogue.set_rules(std::move(*rules));
 

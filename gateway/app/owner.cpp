@@ -45,6 +45,7 @@ constexpr auto kDrain = std::chrono::seconds(10);
 constexpr auto kSweep = std::chrono::seconds(5);
 constexpr auto kStoreSweep = std::chrono::minutes(10);
 constexpr auto kCheckpoint = std::chrono::minutes(1);
+constexpr auto kLook = std::chrono::seconds(30);  // at servers that are not the accepted ones: whether they are again
 
 void say(const std::string& line) { std::fprintf(stderr, "sallyport: %s\n", line.c_str()); }
 
@@ -363,11 +364,16 @@ class Running final : private ServerEvents, private Readiness {
   asio::awaitable<void> sweep_forever() {
     auto next_store_sweep = Deadline::Clock::now();
     auto next_checkpoint = Deadline::Clock::now() + kCheckpoint;
+    auto next_look = Deadline::Clock::now() + kLook;
     for (;;) {
       const bool went_on = co_await sleep_until(Deadline::after(kSweep));
       if (!went_on) co_return;
       co_await calls_->sweep();
       relay_->sweep();
+      if (Deadline::Clock::now() >= next_look) {
+        next_look = Deadline::Clock::now() + kLook;
+        catalogue_->look_again_at_foreign();
+      }
       if (Deadline::Clock::now() >= next_checkpoint) {
         next_checkpoint = Deadline::Clock::now() + kCheckpoint;
         auto made = co_await keeper_->make();
@@ -494,6 +500,9 @@ class Running final : private ServerEvents, private Readiness {
     if (trusted->passes.sampling) out += R"(,"sampling":{"tools":{}})";
     if (trusted->passes.roots) out += R"(,"roots":{"listChanged":true})";
     return out.empty() ? "{}" : "{" + out.substr(1) + "}";
+  }
+  std::optional<std::string> why_foreign(const std::string& server, const std::string& identity) override {
+    return catalogue_ ? catalogue_->why_foreign(server, identity) : std::nullopt;
   }
   std::string log_level(const LinkKey& link) override {
     return sessions_ ? std::string(sessions_->log_level(link.principal)) : std::string();

@@ -26,12 +26,13 @@ class NoEvents final : public ServerEvents {
 // A server that is what the lock says of it.
 class LockedLink final : public ServerLink {
  public:
-  explicit LockedLink(const trust::LockServer& locked) : locked_(locked) {
+  explicit LockedLink(const trust::LockServer& locked) : locked_(locked), identity_(trust::canonical(locked.identity)) {
     info_.capabilities_raw = R"({"prompts":{},"resources":{}})";
     const auto instructions = locked_.accepted(trust::Offer::instructions, {});
     if (!instructions.empty()) info_.instructions = instructions.back().definition().string();
   }
   [[nodiscard]] const ServerInfo& info() const override { return info_; }
+  [[nodiscard]] const std::string& identity() const override { return identity_; }
   [[nodiscard]] bool alive() const override { return true; }
   asio::awaitable<ServerAnswer> call(PermittedCall, CallControl) override { co_return ServerAnswer{}; }
   asio::awaitable<ServerAnswer> relay(std::string method, std::string, CallControl) override {
@@ -64,6 +65,7 @@ class LockedLink final : public ServerLink {
 
  private:
   const trust::LockServer& locked_;
+  std::string identity_;
   ServerInfo info_;
 };
 
@@ -75,10 +77,6 @@ class LockedPool final : public Servers {
     const trust::LockServer* locked = lock_->server(key.server);
     if (locked == nullptr) co_return fail(ErrorCode::not_found, "nothing of it was accepted yet");
     co_return std::make_shared<LockedLink>(*locked);
-  }
-  [[nodiscard]] std::string identity(const std::string& server) const override {
-    const trust::LockServer* locked = lock_->server(server);
-    return locked == nullptr ? std::string() : trust::canonical(locked->identity);
   }
   asio::awaitable<void> shutdown(Deadline) override { co_return; }
 

@@ -40,6 +40,11 @@ asio::awaitable<std::shared_ptr<ServerLink>> Calls::connect(FlightPtr flight) {
   }
   LinkKey key = link_key(call);
   auto link = co_await servers_.link(std::move(key), flight->deadline);
+  if (!link && link.error().code == ErrorCode::forbidden) {  // no fault of the one that was accepted
+    refuse(call.judged, ReasonCode::tool_quarantined,
+           fmt::format("The server `{}` is not used: {}.", call.row.server, visible(link.error().message)));
+    co_return nullptr;
+  }
   if (!link) {
     health_[call.row.server].failed(Deadline::Clock::now());
     refuse(call.judged, ReasonCode::server_unavailable,
@@ -51,6 +56,11 @@ asio::awaitable<std::shared_ptr<ServerLink>> Calls::connect(FlightPtr flight) {
     if (!alive) co_return nullptr;
   }
   auto same = co_await definitions_.verify(*link, call.judged.tool, flight->deadline);
+  if (!same && same.error().code == ErrorCode::forbidden) {
+    refuse(call.judged, ReasonCode::tool_quarantined,
+           fmt::format("The server `{}` is not used: {}.", call.row.server, visible(same.error().message)));
+    co_return nullptr;
+  }
   if (!same) {
     health_[call.row.server].failed(Deadline::Clock::now());
     refuse(call.judged, ReasonCode::server_unavailable,

@@ -101,11 +101,13 @@ asio::awaitable<Result<Calls::OwnAnswer>> Calls::read_for(OperationRow cause, st
     co_return fail(ErrorCode::unavailable, "the server failed several times in a row, and nothing is sent to it now");
   LinkKey key{cause.server, cause.principal, cause.session};
   auto link = co_await servers_.link(std::move(key), flight->deadline);
+  if (!link && link.error().code == ErrorCode::forbidden) co_return fail(link.error());
   if (!link) {
     health_[cause.server].failed(Deadline::Clock::now());
     co_return fail(link.error());
   }
   auto same = co_await definitions_.verify(*link, call.judged.tool, flight->deadline);
+  if (!same && same.error().code == ErrorCode::forbidden) co_return fail(same.error());
   if (!same) {
     health_[cause.server].failed(Deadline::Clock::now());
     co_return fail(same.error());

@@ -81,14 +81,21 @@ void Catalogue::discover(const std::string& server, std::span<const trust::Offer
   tasks_.spawn("discover " + server, discover_one(server));
 }
 
+void Catalogue::look_again_at_foreign() {
+  for (const auto& [id, listing] : listings_) {
+    if (!listing.view.foreign.empty()) discover(id);
+  }
+}
+
 asio::awaitable<void> Catalogue::discover_one(std::string server) {
   Listing& listing = listings_.at(server);  // entries are never removed
   do {
     const Deadline deadline = Deadline::after(kDiscovery);
-    LinkKey key{server, "gateway", {}};
+    LinkKey key{server, std::string(kLooker), {}};
     auto link = co_await servers_.link(std::move(key), deadline);
     if (!link) {
       listing.wanted.clear();
+      listing.whole.clear();
       listing.problem = link.error().message;
     } else {
       co_await list_wanted(server, std::move(*link), deadline);
@@ -97,6 +104,7 @@ asio::awaitable<void> Catalogue::discover_one(std::string server) {
     if (!listing.problem.empty()) log::warning("server.unusable", {{"server", server}, {"reason", listing.problem}});
     rebuild();
   } while (!listing.wanted.empty());
+  listing.keep_until = Deadline::after(keep_);
   listing.running = false;
   listing.settled = true;
   changed_.notify();
@@ -106,6 +114,7 @@ asio::awaitable<void> Catalogue::discover_one(std::string server) {
 asio::awaitable<void> Catalogue::list_wanted(std::string server, std::shared_ptr<ServerLink> link, Deadline deadline) {
   Listing& listing = listings_.at(server);
   listing.offers = offers_of(link->info());
+  identities_[server] = link->identity();
   while (!listing.wanted.empty()) {
     const trust::Offer what = *listing.wanted.begin();
     listing.wanted.erase(listing.wanted.begin());
@@ -114,6 +123,8 @@ asio::awaitable<void> Catalogue::list_wanted(std::string server, std::shared_ptr
       rebuild();
     }
     auto listed = co_await list(link, what, deadline);
+    listing.whole.erase(what);
+    if (listed && (*listed)->whole) listing.whole.insert(what);
     if (what == trust::Offer::tool) listing.problem = listed ? std::string() : listed.error().message;
     if (listed) {
       remember(link, server, what, **listed);
@@ -136,6 +147,8 @@ asio::awaitable<bool> Catalogue::all_are(bool Listing::* so, Deadline deadline) 
 
 void Catalogue::set_list(const std::string& server, trust::Offer what, std::shared_ptr<const Listed> listed) {
   Listing& listing = listings_.at(server);
+  listing.whole.erase(what);
+  if (listed->whole) listing.whole.insert(what);
   listing.lists[what] = std::move(listed);
   listing.problem.clear();
   listing.tried = true;
@@ -161,12 +174,20 @@ const Digests& Catalogue::remember(const std::shared_ptr<ServerLink>& link, cons
 
 asio::awaitable<Result<bool>> Catalogue::verify(std::shared_ptr<ServerLink> link, std::shared_ptr<const Tool> tool,
                                                 Deadline deadline) {
-  // Trust belongs to what the server was found to be, and it may be another since it was started anew.
+  // Trust belongs to what was found to run behind this very link, whatever runs behind others of that server.
   const std::string server = tool->ref.server;
-  if (servers_.identity(server) != identities_[server]) {
+  if (const auto foreign = why_foreign(server, link->identity())) {
+    co_return fail(ErrorCode::forbidden, "its server is not the one that was accepted: " + *foreign,
+                   ErrorSource::server, RetryClass::not_sent);
+  }
+  if (link->identity() != identities_[server]) {
+    const bool was_foreign = !snapshot_->servers.at(server).foreign.empty();
+    identities_[server] = link->identity();
     rebuild();
+    if (was_foreign) discover(server);  // its lists are of another server
     co_return false;
   }
+  if (listings_.at(server).keep_until.passed()) discover(server);
   const bool reads_plainly = tool->method == Method::resources_read && !tool->current;  // no template speaks of it
   if (reads_plainly || tool->method == Method::completion_complete) co_return true;
   const trust::Offer what = tool->offer;
@@ -213,18 +234,20 @@ std::vector<std::string> Catalogue::ignored(const std::string& server) const {
   return trusted ? trusted->ignore : std::vector<std::string>();
 }
 
+std::optional<std::string> Catalogue::why_foreign(const std::string& server, const std::string& identity) const {
+  const trust::LockServer* locked = lock_ ? lock_->server(server) : nullptr;
+  if (locked == nullptr || trust::canonical(locked->identity) == identity) return std::nullopt;
+  const auto found = identity_from(identity);
+  return found ? trust::mismatch(*found, locked->identity) : "what it is could not be found out";
+}
+
 void Catalogue::set_identity(ServerView& view) const {
   const auto found = identities_.find(view.id);
   if (found == identities_.end() || found->second.empty()) return;
-  const auto identity = identity_from(found->second);
-  if (!identity) {
-    view.foreign = "the identity of its server is unreadable";
-    return;
-  }
-  view.identity_digest = trust::digest(*identity);
-  const trust::LockServer* locked = lock_ ? lock_->server(view.id) : nullptr;
-  if (locked == nullptr) return;
-  const auto difference = trust::mismatch(*identity, locked->identity);
+  view.identity = found->second;
+  if (const auto identity = identity_from(view.identity)) view.identity_digest = trust::digest(*identity);
+  if (!lock_ || lock_->server(view.id) == nullptr) return;
+  const auto difference = why_foreign(view.id, view.identity);
   view.identity_ok = !difference;
   if (difference) view.foreign = fmt::format("its server is not the one that was accepted: {}", *difference);
 }
@@ -235,7 +258,7 @@ BuildContext Catalogue::context(const ServerView& view, const Names& names) {
 
 // What the view of a server is made of now; where that is as before, so is the view.
 void Catalogue::set_made(const std::string& id, Listing& listing) {
-  Made made{listing.lists, {}, listing.offers, listing.problem, identities_[id]};
+  Made made{listing.lists, {}, listing.offers, listing.problem, identities_[id], listing.whole};
   for (const auto& [what, listed] : listing.lists) {
     auto& found = made.mentions[what];
     for (const auto& words : listed->words) found.push_back(mentions_.find(id, words));
@@ -250,6 +273,7 @@ void Catalogue::set_view(const std::string& id, Listing& listing) {
   view.id = id;
   view.problem = listing.problem;
   view.offers = listing.offers;
+  view.whole = listing.whole;
   set_identity(view);
   if (!view.foreign.empty()) view.problem = view.foreign;
   // A server that is only down keeps what it was last seen with.
@@ -320,7 +344,6 @@ void Catalogue::rebuild() {
   next->version = ++version_;
   next->policy = rules_.policy;
   next->trust = rules_.trust;
-  for (const auto& [id, listing] : listings_) identities_[id] = servers_.identity(id);
   lock_ = lock_by_identity();
   next->lock = lock_;
   next->policy_digest = rules_.policy_digest;
@@ -350,6 +373,7 @@ void Catalogue::tell(const Snapshot& before, const Snapshot& after) {
   std::vector<DefinitionChange> changes;
   for (const auto& [id, server] : after.servers) {
     const ServerView& old_server = before.servers.at(id);  // the servers of a catalogue are always the same
+    const bool accepted = after.lock && after.lock->server(id) != nullptr;
     for (const trust::Offer offer : trust::kOffers) {
       const ToolsByName& old_tools = old_server.of(offer);
       for (const auto& [name, tool] : server.of(offer)) {
@@ -358,7 +382,7 @@ void Catalogue::tell(const Snapshot& before, const Snapshot& after) {
         if (was == tool || (was && was->state == tool->state && was->current_digest == tool->current_digest &&
                             was->digest == tool->digest))
           continue;
-        changes.push_back({offer, tool->ref, was, tool});
+        changes.push_back({offer, tool->ref, was, tool, accepted});
         if (tool->state != ToolState::drifted && tool->state != ToolState::quarantined) continue;
         log::warning("definition.state", {{"server", id},
                                           {"kind", to_string(offer)},
@@ -367,7 +391,7 @@ void Catalogue::tell(const Snapshot& before, const Snapshot& after) {
                                           {"reason", tool->quarantine_reason}});
       }
       for (const auto& [name, tool] : old_tools) {
-        if (!server.of(offer).contains(name)) changes.push_back({offer, tool->ref, tool, nullptr});
+        if (!server.of(offer).contains(name)) changes.push_back({offer, tool->ref, tool, nullptr, accepted});
       }
     }
   }

@@ -34,6 +34,7 @@ struct DefinitionChange {
   trust::Offer offer{};
   ToolRef tool;
   std::shared_ptr<const Tool> before, after;  // null: not there
+  bool of_accepted = false;                   // the server was accepted before, be it without this
 };
 
 class Catalogue final : public Snapshots, public Definitions {
@@ -51,12 +52,19 @@ class Catalogue final : public Snapshots, public Definitions {
   // Asks every server for all that it offers, in the background; again for one whose lists changed.
   void discover_all();
   void discover(const std::string& server, std::span<const trust::Offer> what = trust::kOffers);
+  // How old a server's lists may be when one of its tools is called; then they are asked for again. Not every server
+  // tells that they changed. Tests set it short.
+  void keep_lists_for(Millis age) { keep_ = age; }
+  // Of servers that are not the accepted ones now: whether they are again. For a timer.
+  void look_again_at_foreign();
   // True: every server has listed its tools or failed once.
   asio::awaitable<bool> ready(Deadline deadline) { return all_are(&Listing::tried, deadline); }
   // True: the same, and nothing that was asked of any is open. For who reviews all that there is.
   asio::awaitable<bool> settled(Deadline deadline) { return all_are(&Listing::settled, deadline); }
 
   [[nodiscard]] std::shared_ptr<const Snapshot> current() const override { return snapshot_; }
+  // Why a server of that identity (canonical JSON) is not the accepted one; nullopt: it is, or none was accepted.
+  [[nodiscard]] std::optional<std::string> why_foreign(const std::string& server, const std::string& identity) const;
   asio::awaitable<Result<bool>> verify(std::shared_ptr<ServerLink> link, std::shared_ptr<const Tool> tool,
                                        Deadline deadline) override;
   [[nodiscard]] std::shared_ptr<const Tool> judged(const std::string& server, trust::Offer offer,
@@ -71,6 +79,7 @@ class Catalogue final : public Snapshots, public Definitions {
     Mentions mentions;
     Offers offers;
     std::string problem, identity;
+    std::set<trust::Offer> whole;
     friend bool operator==(const Made&, const Made&) = default;
   };
   struct Listing {
@@ -79,8 +88,10 @@ class Catalogue final : public Snapshots, public Definitions {
     std::string problem;  // of the last discovery; empty: it went well
     bool tried = false;
     bool running = false;
-    bool settled = false;           // tried, and not running
+    bool settled = false;  // tried, and not running
+    Deadline keep_until = Deadline::never();
     std::set<trust::Offer> wanted;  // to be listed, or listed again
+    std::set<trust::Offer> whole;   // of `lists`: fetched to their end when they were asked for last
     std::optional<Made> made;       // none: the rules are others now
     ServerView view;                // of `made`
   };
@@ -116,13 +127,14 @@ class Catalogue final : public Snapshots, public Definitions {
   Rules rules_;
   std::map<std::string, Listing> listings_;
   std::map<const ServerLink*, LinkDefinitions> links_;
-  std::map<std::string, std::string> identities_;            // by server, as the snapshot was built with
+  std::map<std::string, std::string> identities_;            // by server, of the link that was last looked at
   std::shared_ptr<const trust::LockFile> lock_;              // that of the rules, under the servers' present names
   std::vector<ToolRef> known_;                               // every tool of every server
   trust::MentionScan mentions_{std::span<const ToolRef>{}};  // of known_
   SchemaCache schemas_;
   std::shared_ptr<const Snapshot> snapshot_;
   std::uint64_t version_ = 0;
+  Millis keep_{300'000};
   OnChange on_change_;
   Signal changed_;
   TaskGroup tasks_;

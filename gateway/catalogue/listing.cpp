@@ -63,7 +63,12 @@ Result<std::string> take_page(Listed& listed, const Words& words, const ServerAn
   }
   listed.pages.push_back(answer.document);
   for (const json::Value item : items.elements()) {
-    if (item.is_object() && listed.items.size() < kMostItems) listed.items.push_back(item);
+    if (!item.is_object()) continue;
+    if (listed.items.size() >= kMostItems) {
+      listed.whole = false;
+    } else {
+      listed.items.push_back(item);
+    }
   }
   const json::Value next = answer.result.find("nextCursor");
   return next.is_string() ? std::string(next.raw()) : std::string();
@@ -111,9 +116,11 @@ asio::awaitable<Result<std::shared_ptr<const Listed>>> list(std::shared_ptr<Serv
     const ServerAnswer answer = co_await link->relay(std::string(words.method), std::move(params), std::move(control));
     auto next = take_page(listed, words, answer);
     if (!next) co_return fail(next.error());
-    if (next->empty() || *next == cursor) break;
+    if (next->empty()) co_return finished(std::move(listed));
+    if (*next == cursor) break;
     cursor = std::move(*next);
   }
+  listed.whole = false;  // it goes on, and does not end
   co_return finished(std::move(listed));
 }
 

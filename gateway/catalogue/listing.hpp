@@ -19,6 +19,7 @@ struct Listed {
   std::vector<json::Value> items;                            // in the server's order
   std::vector<std::vector<trust::ToolWord>> words;           // of each item
   Deadline fresh_until = Deadline::never();                  // when it has to be asked for again before it is used
+  bool whole = true;                                         // false: a bound was reached
 };
 
 [[nodiscard]] Offers offers_of(const ServerInfo& info);

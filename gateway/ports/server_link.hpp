@@ -103,6 +103,8 @@ class ServerLink {
  public:
   virtual ~ServerLink() = default;
   [[nodiscard]] virtual const ServerInfo& info() const = 0;
+  // Who this very server was found to be: canonical JSON (trust/servers/identity.hpp). Never changes on a link.
+  [[nodiscard]] virtual const std::string& identity() const = 0;
   // The only way a tool is called, a resource or prompt read, an argument completed. Takes the permit, so that what was
   // not decided and recorded cannot be dispatched.
   virtual asio::awaitable<ServerAnswer> call(PermittedCall permit, CallControl control) = 0;
@@ -134,6 +136,9 @@ struct LinkKey {
   bool askable = true;
 };
 
+// The principal of links by which the gateway sees for itself what a server is and offers; nothing is called on them.
+inline constexpr std::string_view kLooker = "gateway";
+
 enum class ListKind : unsigned char { tools, prompts, resources };
 
 class ServerEvents {
@@ -148,6 +153,11 @@ class ServerEvents {
   virtual void on_elicitation_complete(const LinkKey& /*from*/, std::string_view /*params_raw*/) {}
   // What we declare to that server as its client: raw JSON.
   [[nodiscard]] virtual std::string client_capabilities(const std::string& /*server*/) { return "{}"; }
+  // Why a server of that identity (canonical JSON) is not the accepted one; nullopt: it is, or none was accepted.
+  [[nodiscard]] virtual std::optional<std::string> why_foreign(const std::string& /*server*/,
+                                                               const std::string& /*identity*/) {
+    return std::nullopt;
+  }
   // The log level that a new link asks for; empty: none.
   [[nodiscard]] virtual std::string log_level(const LinkKey& /*link*/) { return {}; }
 };
@@ -156,11 +166,9 @@ class Servers {
  public:
   virtual ~Servers() = default;
   [[nodiscard]] virtual std::vector<ServerStatus> status() const = 0;
-  // Starts or reuses; single-flight; an error names the server and the reason (RetryClass::not_sent).
+  // Starts or reuses; single-flight; an error names the server and the reason (RetryClass::not_sent). ErrorCode::
+  // forbidden: it is not the server that was accepted; only kLooker is given it, to see what it is.
   virtual asio::awaitable<Result<std::shared_ptr<ServerLink>>> link(LinkKey key, Deadline deadline) = 0;
-  // The identity as found: canonical JSON (trust/servers/identity.hpp), known once a link was made. Empty: not known
-  // yet.
-  [[nodiscard]] virtual std::string identity(const std::string& server) const = 0;
   // The protocol version that it was last found to speak; empty: not known yet.
   [[nodiscard]] virtual std::string spoken(const std::string& /*server*/) const { return {}; }
   // The links that are up and serve this principal, the shared ones too.

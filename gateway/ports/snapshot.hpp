@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -83,12 +84,14 @@ using ToolsByName = std::map<std::string, std::shared_ptr<const Tool>, std::less
 struct ServerView {
   std::string id;
   Offers offers;
-  bool identity_ok = false;     // found identity matches the lock
-  std::string identity_digest;  // sha256:…, empty: not known
-  std::string problem;          // set aside: why; empty: usable
-  std::string foreign;          // not empty: it is not the server that was accepted, and nothing of it is used
-  bool listed = false;          // tools are known (from the server or, before the first start, from the lock)
-  ToolsByName tools;            // by the server's own name
+  bool identity_ok = false;      // found identity matches the lock
+  std::string identity;          // as found last: canonical JSON; empty: not known
+  std::string identity_digest;   // sha256:…, empty: not known
+  std::string problem;           // set aside: why; empty: usable
+  std::string foreign;           // not empty: it is not the server that was accepted, and nothing of it is used
+  std::set<trust::Offer> whole;  // lists that were fetched to their end when they were asked for last
+  bool listed = false;           // tools are known (from the server or, before the first start, from the lock)
+  ToolsByName tools;             // by the server's own name
   ToolsByName prompts;
   ToolsByName templates;     // by URI template
   ToolsByName instructions;  // at most one, under the empty name

@@ -26,7 +26,7 @@ class HttpLink final : public Link {
   asio::awaitable<void> close(Deadline deadline) override;
   void abandon() noexcept override;
   // As found when the session began.
-  [[nodiscard]] const trust::Identity& identity() const { return identity_; }
+  [[nodiscard]] const trust::Identity& found() const { return identity_; }
 
  protected:
   void begin(std::shared_ptr<Exchange> exchange, Outgoing outgoing) override;

@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <span>
+
+#include <fmt/format.h>
 
 #include "schemas/core/json.hpp"
 #include "trust/crypto/hash.hpp"
@@ -19,6 +22,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kMaxProgram = 512U << 20;
 constexpr std::uint64_t kMaxLockFile = 16U << 20;
 constexpr int kMaxCacheEntries = 500;
+constexpr int kMaxArchives = 20'000;
 
 constexpr std::array<std::string_view, 15> kInterpreters{"node",    "nodejs", "bun",  "deno", "tsx",
                                                          "ts-node", "ruby",   "perl", "php",  "bash",
@@ -63,16 +67,100 @@ std::optional<std::string> read_file(const std::string& path, std::uint64_t limi
   return size > limit ? std::nullopt : read_all(file.fd, size);
 }
 
-// The first argument that is a file, where an interpreter takes its script.
-std::string script_of(const ServerSettings& server) {
-  for (const std::string& argument : server.args) {
-    if (argument.starts_with('-')) continue;
-    fs::path path(argument);
-    if (path.is_relative() && !server.cwd.empty()) path = fs::path(server.cwd) / path;
-    std::error_code error;
-    const fs::path whole = fs::absolute(path, error);
-    if (!error && fs::is_regular_file(whole, error)) return whole.lexically_normal().string();
-    return {};
+// Where a program takes its script from: options with a value of their own, and those after which there is no script.
+struct Habits {
+  std::string_view name;  // the begin of it
+  std::vector<std::string_view> valued, codes;
+};
+const std::vector<Habits>& habits() {
+  static const std::vector<Habits> kHabits{
+      {"python", {"-X", "-W", "--check-hash-based-pycs"}, {"-c", "-m"}},
+      {"node",
+       {"-r", "--require", "--import", "--loader", "--experimental-loader", "-C", "--conditions"},
+       {"-e", "--eval", "-p", "--print"}},
+      {"tsx", {"-r", "--require", "--import", "--tsconfig"}, {"-e", "--eval", "-p", "--print"}},
+      {"ts-node", {"-r", "--require", "-P", "--project", "-O"}, {"-e", "--eval", "-p", "--print"}},
+      {"bun", {"-r", "--preload", "--cwd", "-c", "--config"}, {"-e", "--eval", "-p", "--print", "x", "exec"}},
+      {"deno", {"-c", "--config", "--import-map", "--lock"}, {"eval"}},
+      {"ruby", {"-r", "-I", "-C"}, {"-e"}},
+      {"perl", {"-I"}, {"-e", "-E"}},
+      {"php", {"-d", "-c"}, {"-r"}},
+      {"bash", {"-o", "+o", "-O", "+O", "--rcfile", "--init-file"}, {"-c"}},
+      {"lua", {"-l"}, {"-e"}},
+      {"java", {"-cp", "-classpath", "--class-path", "-p", "--module-path", "--add-modules"}, {"-m", "--module"}}};
+  return kHabits;
+}
+
+Habits habits_of(std::string_view program) {
+  for (const std::string_view shell : {"sh", "dash", "zsh"}) {
+    if (program == shell) program = "bash";
+  }
+  if (program == "nodejs") program = "node";
+  for (const Habits& one : habits()) {
+    if (program == one.name || (one.name == "python" && program.starts_with(one.name))) return one;
+  }
+  return {};
+}
+
+// `-c`, and short options together that end in it, as in `sh -ec`.
+bool is_code(const Habits& habits, std::string_view argument) {
+  return std::ranges::any_of(habits.codes, [&](std::string_view code) {
+    if (argument == code || (code.starts_with("--") && argument.starts_with(std::string(code) + "="))) return true;
+    const bool both_short = code.size() == 2 && code[0] == '-' && argument.size() > 2 && argument[0] == '-';
+    return both_short && argument[1] != '-' && argument.back() == code[1];
+  });
+}
+
+std::string file_at(const std::string& argument, const std::string& cwd) {
+  fs::path path(argument);
+  if (path.is_relative() && !cwd.empty()) path = fs::path(cwd) / path;
+  std::error_code error;
+  const fs::path whole = fs::absolute(path, error);
+  return !error && fs::is_regular_file(whole, error) ? whole.lexically_normal().string() : std::string();
+}
+
+std::string script_in(const std::string& program, std::span<const std::string> args, const std::string& cwd);
+
+// `env A=1 python x.py`: what it starts. Options that change how the rest is read leave it unknown.
+std::string behind_wrapper(const std::string& wrapper, std::span<const std::string> args, const std::string& cwd) {
+  std::size_t i = 0;
+  for (; i < args.size(); ++i) {
+    const std::string& argument = args[i];
+    const bool is_env = wrapper == "env";
+    if (is_env && argument == "-u") {
+      ++i;
+    } else if (argument == "--") {
+      ++i;
+      break;
+    } else if (is_env && (argument == "-i" || argument == "-" || argument.starts_with("--unset="))) {
+      continue;
+    } else if (argument.starts_with('-')) {
+      return {};
+    } else if (!is_env || argument.find('=') == std::string::npos) {
+      break;
+    }
+  }
+  if (i >= args.size()) return {};
+  if (is_interpreter(base_name(args[i])) || trust::starts_others(args[i]))
+    return script_in(base_name(args[i]), args.subspan(i + 1), cwd);
+  return args[i].find('/') == std::string::npos ? std::string() : file_at(args[i], cwd);
+}
+
+// The file that an interpreter, or one behind a wrapper, is given to run; empty: none that can be told.
+std::string script_in(const std::string& program, std::span<const std::string> args, const std::string& cwd) {
+  if (program == "env" || program == "nohup" || program == "setsid") return behind_wrapper(program, args, cwd);
+  if (!is_interpreter(program)) return {};
+  const Habits known = habits_of(program);
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const std::string& argument = args[i];
+    if (is_code(known, argument)) return {};
+    if (std::ranges::find(known.valued, argument) != known.valued.end()) {
+      ++i;
+      continue;
+    }
+    const bool runs = argument == "run" && (program == "bun" || program == "deno");
+    if (argument.starts_with('-') || runs) continue;
+    return file_at(argument, cwd);
   }
   return {};
 }
@@ -94,6 +182,28 @@ std::string npm_integrity(const std::string& home, const PackageSpec& package) {
     if (version && version.equals(package.version) && integrity && integrity.is_string()) return integrity.string();
   }
   return {};
+}
+
+// What uv unpacked of that release: its RECORD names a SHA-256 of every file. Two that differ prove nothing.
+std::string python_integrity(const std::string& home, const PackageSpec& package) {
+  std::string name = package.name;
+  for (char& c : name) {
+    if (c == '-' || c == '.') c = '_';
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  const std::string record = fmt::format("{}-{}.dist-info/RECORD", name, package.version);
+  std::string found;
+  std::error_code error;
+  fs::directory_iterator folders(fs::path(home) / ".cache" / "uv" / "archive-v0", error);
+  int left = kMaxArchives;
+  for (; !error && folders != fs::directory_iterator() && left > 0; folders.increment(error), --left) {
+    const auto text = read_file((folders->path() / record).string(), kMaxLockFile);
+    if (!text) continue;
+    std::string digest = "record-" + trust::digest_text(*text);
+    if (!found.empty() && found != digest) return {};
+    found = std::move(digest);
+  }
+  return found;
 }
 
 std::optional<trust::Identity> image_of(const std::vector<std::string>& args) {
@@ -167,27 +277,30 @@ std::optional<PackageSpec> python_package(const std::vector<std::string>& args) 
   return PackageSpec{spec, {}};
 }
 
-asio::awaitable<trust::Identity> Identifier::command(Workers& workers, ServerSettings server, std::string program,
-                                                     std::string home) {
-  trust::Identity identity;
+asio::awaitable<Identifier::Found> Identifier::command(Workers& workers, ServerSettings server, std::string program,
+                                                       std::string home) {
+  Found result;
+  trust::Identity& identity = result.identity;
   const std::string name = base_name(program);
   std::optional<PackageSpec> package;
   if (name == "npx" || name == "bunx") package = npm_package(server.args);
   if (name == "uvx") package = python_package(server.args);
   if (package) {
     identity = package_identity(name, *package);
-    if (name != "npx" || home.empty()) co_return identity;
-    const std::function<void()> search = [&] { identity.integrity = npm_integrity(home, *package); };
+    if (name == "bunx" || home.empty() || package->version.empty()) co_return result;
+    const std::function<void()> search = [&] {
+      identity.integrity = name == "npx" ? npm_integrity(home, *package) : python_integrity(home, *package);
+    };
     co_await workers.run(search);
-    co_return identity;
+    co_return result;
   }
   if (name == "docker" || name == "podman") {
-    if (auto image = image_of(server.args)) co_return std::move(*image);
+    if (auto image = image_of(server.args)) co_return Found{std::move(*image), {}};
   }
   identity.kind = trust::Identity::Kind::command;
   identity.command = program;
   const std::function<void()> read = [&] {
-    if (is_interpreter(name)) identity.script = script_of(server);
+    identity.script = script_in(name, server.args, server.cwd);
     const std::string& file = identity.script.empty() ? program : identity.script;
     struct stat info{};
     if (::stat(file.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return;
@@ -196,6 +309,7 @@ asio::awaitable<trust::Identity> Identifier::command(Workers& workers, ServerSet
                     static_cast<std::uint64_t>(info.st_size),
                     info.st_ctim.tv_sec * 1'000'000'000LL + info.st_ctim.tv_nsec,
                     {}};
+    result.stamp = fmt::format("{} {} {} {}", now.device, now.inode, now.size, now.changed_ns);
     {
       const std::lock_guard lock(mutex_);
       const auto found = known_.find(file);
@@ -213,7 +327,7 @@ asio::awaitable<trust::Identity> Identifier::command(Workers& workers, ServerSet
     known_[file] = std::move(known);
   };
   co_await workers.run(read);
-  co_return identity;
+  co_return result;
 }
 
 }  // namespace sallyport::gateway::servers

@@ -15,9 +15,13 @@ namespace sallyport::gateway::servers {
 
 class Identifier {
  public:
+  // What was found, and of the file that was digested all that changes whenever it does, also if it is changed back.
+  struct Found {
+    trust::Identity identity;
+    std::string stamp;  // empty: no file was digested
+  };
   // `program`: the resolved command. Never fails: what cannot be found is absent, and the identity pins less.
-  asio::awaitable<trust::Identity> command(Workers& workers, ServerSettings server, std::string program,
-                                           std::string home);
+  asio::awaitable<Found> command(Workers& workers, ServerSettings server, std::string program, std::string home);
 
  private:
   // A program is read again only when its file has changed.

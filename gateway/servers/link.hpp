@@ -55,6 +55,8 @@ class Link : public ServerLink, public std::enable_shared_from_this<Link> {
   asio::awaitable<ServerAnswer> relay(std::string method, std::string params_raw, CallControl control) final;
   asio::awaitable<Result<ToolListing>> list_tools(Deadline deadline) final;
   [[nodiscard]] const ServerInfo& info() const final { return info_; }
+  [[nodiscard]] const std::string& identity() const final { return identity_; }
+  void set_identity(std::string canonical) { identity_ = std::move(canonical); }  // once, before anyone else has it
   [[nodiscard]] bool alive() const final { return state_ == State::up; }
   void tell(std::string_view method, std::string_view params_raw) final;
   void hold(int by) final { holds_ += by; }
@@ -165,6 +167,7 @@ class Link : public ServerLink, public std::enable_shared_from_this<Link> {
 
   ServerSettings settings_;
   ServerInfo info_;
+  std::string identity_;
   mcp::Era era_ = mcp::Era::legacy;
   Speak speak_ = Speak::legacy;
   bool probed_ = false, era_sure_ = false, era_lost_ = false;

@@ -83,11 +83,23 @@ asio::awaitable<Result<std::shared_ptr<ServerLink>>> Pool::link(LinkKey key, Dea
   if (!entry) entry = std::make_shared<Slot>(context_->loop, slot_id);
   const SlotPtr slot = entry;  // may leave the table while we wait
   const unsigned failed_before = slot->failed_starts;
+  const bool to_look = key.principal == kLooker;
+  bool replaced = false;
   while (!closing_) {
     if (slot->link && slot->link->alive()) {
-      slot->link->touch();
-      std::shared_ptr<ServerLink> up = slot->link;
-      co_return up;
+      const std::shared_ptr<Link> up = slot->link;
+      const auto usable = co_await may_use(server, up, to_look);
+      if (!usable) co_return fail(usable.error());
+      if (slot->link != up || !up->alive()) continue;
+      if (!*usable && !replaced) {
+        replaced = true;
+        replace(*slot);
+        continue;
+      }
+      if (!*usable && !to_look) co_return fail(down(server.id, "its program changes all the time"));
+      up->touch();
+      std::shared_ptr<ServerLink> given = up;
+      co_return given;
     }
     if (slot->failed_starts != failed_before) co_return fail(slot->last_error);
     if (deadline.passed()) co_return fail(down(server.id, "it did not start in time", ErrorCode::timeout));
@@ -101,6 +113,11 @@ asio::awaitable<Result<std::shared_ptr<ServerLink>>> Pool::link(LinkKey key, Dea
       if (left.count() > 0) {
         wait = slot->not_before;
       } else {
+        if (!to_look) {
+          const Status accepted = co_await may_start(server);
+          if (!accepted) co_return fail(accepted.error());
+          if (slot->busy || slot->link) continue;
+        }
         slot->busy = true;
         context_->tasks.spawn("start " + server.id, start_slot(self, slot));
       }
@@ -159,12 +176,15 @@ asio::awaitable<Status> Pool::start_link(SlotPtr slot) {
   Status room = co_await make_room(server, std::get<1>(slot->key));
   if (!room) co_return room;
   std::string program;
+  Identifier::Found before;
   const bool is_child = server.transport == Transport::stdio;
   if (is_child) {
-    const Environment environment = child_environment(context_->environment, server.env);
-    auto resolved = resolve_command(server.command, environment, server.cwd);
+    auto resolved = program_of(server);
     if (!resolved) co_return fail(down(server.id, resolved.error().message));
     program = std::move(*resolved);
+    auto found = co_await find_child(server);
+    if (!found) co_return fail(down(server.id, found.error().message));
+    before = std::move(*found);
   }
   auto made = make_link(server, program);
   if (!made) co_return fail(down(server.id, made.error().message, made.error().code));
@@ -179,25 +199,29 @@ asio::awaitable<Status> Pool::start_link(SlotPtr slot) {
     started = co_await bring_up(slot, link, Link::Speak::legacy, deadline);
   }
   if (!started) co_return fail(down(server.id, started.error().message, started.error().code));
-  std::string identity;
+  std::string problem;
   if (is_child) {
-    const auto home = context_->environment.find("HOME");
-    const std::string folder = home == context_->environment.end() ? "" : home->second;
     slot->starting = link;
-    const trust::Identity found = co_await identifier_.command(context_->workers, server, program, folder);
+    const auto found = co_await find_child(server);
     slot->starting = nullptr;
-    identity = trust::canonical(found);
+    // What runs is what was there before it was started, and that is known only if nothing changed meanwhile.
+    if (!found) {
+      problem = found.error().message;
+    } else if (found->stamp != before.stamp || found->identity.digest != before.identity.digest) {
+      problem = "its program changed while it was started, so that nobody can tell what runs";
+    } else {
+      link->set_identity(trust::canonical(found->identity));
+    }
   } else {
-    identity = trust::canonical(static_cast<HttpLink&>(*link).identity());
+    link->set_identity(trust::canonical(static_cast<HttpLink&>(*link).found()));
   }
-  if (!link->alive() || closing_) {
-    const std::string reason = link->end_reason();
+  if (problem.empty() && (!link->alive() || closing_)) problem = link->end_reason();
+  if (!problem.empty() || !link->alive() || closing_) {
     context_->tasks.spawn("end " + server.id,
                           close_link(shared_from_this(), link, Deadline::after(kCloseAfterFailure)));
-    co_return fail(down(server.id, reason));
+    co_return fail(down(server.id, problem));
   }
   const LinkKey owner = owner_of(slot->key);
-  identities_[server.id] = std::move(identity);
   slot->link = link;
   slot->up_since = Deadline::Clock::now();
   link->on_end([weak = weak_from_this(), slot] {
@@ -382,11 +406,6 @@ void Pool::publish(const std::string& server) {
   if (before.state == now.state && before.reason == now.reason) return;
   before = now;
   events_->on_state(now);
-}
-
-std::string Pool::identity(const std::string& server) const {
-  const auto found = identities_.find(server);
-  return found == identities_.end() ? std::string() : found->second;
 }
 
 std::string Pool::spoken(const std::string& server) const {

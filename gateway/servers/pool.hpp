@@ -24,7 +24,6 @@ class Pool : public std::enable_shared_from_this<Pool> {
 
   [[nodiscard]] std::vector<ServerStatus> status() const;
   asio::awaitable<Result<std::shared_ptr<ServerLink>>> link(LinkKey key, Deadline deadline);
-  [[nodiscard]] std::string identity(const std::string& server) const;
   [[nodiscard]] std::string spoken(const std::string& server) const;
   [[nodiscard]] std::vector<std::pair<std::string, std::shared_ptr<ServerLink>>> open_links(
       const std::string& principal) const;
@@ -51,12 +50,21 @@ class Pool : public std::enable_shared_from_this<Pool> {
 
   static asio::awaitable<void> start_slot(Self self, SlotPtr slot);
   static asio::awaitable<void> close_link(Self self, std::shared_ptr<Link> link, Deadline deadline);
+  static asio::awaitable<void> close_when_idle(Self self, std::shared_ptr<Link> link);
   static asio::awaitable<void> keep_house(Self self);
   static asio::awaitable<void> set_level(std::shared_ptr<Link> link, std::string level);
 
   [[nodiscard]] static LinkKey owner_of(const SlotKey& key);
   [[nodiscard]] SlotKey slot_key(const ServerSettings& server, const LinkKey& key) const;
   asio::awaitable<Status> start_link(SlotPtr slot);
+  // Of a child, what it would be if it were started now.
+  [[nodiscard]] Result<std::string> program_of(const ServerSettings& server) const;
+  asio::awaitable<Result<Identifier::Found>> find_child(const ServerSettings& server);
+  // Error: this link is not for a call, because it is not the accepted server. False: another is to be started.
+  asio::awaitable<Result<bool>> may_use(const ServerSettings& server, std::shared_ptr<Link> link, bool to_look);
+  // Error: what would be started is not the accepted server.
+  asio::awaitable<Status> may_start(const ServerSettings& server);
+  void replace(Slot& slot);
   asio::awaitable<Status> bring_up(SlotPtr slot, std::shared_ptr<Link> link, Link::Speak how, Deadline deadline);
   [[nodiscard]] Link::Speak era_for(const ServerSettings& server) const;
   asio::awaitable<Status> make_room(const ServerSettings& server, std::string principal);
@@ -74,8 +82,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
   std::shared_ptr<PoolEvents> events_;
   std::map<std::string, ServerSettings> servers_;
   std::map<SlotKey, SlotPtr> slots_;
-  std::set<std::shared_ptr<Link>> live_;  // started and not yet gone
-  std::map<std::string, std::string> identities_;
+  std::set<std::shared_ptr<Link>> live_;       // started and not yet gone
   std::map<std::string, std::string> spoken_;  // protocol versions
   std::map<std::string, mcp::Era> eras_;       // proven, or told by the lock and not yet refuted
   std::map<std::string, ServerStatus> published_;

@@ -29,6 +29,10 @@ std::string PoolEvents::client_capabilities(const std::string& server) {
   return target_ == nullptr ? "{}" : target_->client_capabilities(server);
 }
 
+std::optional<std::string> PoolEvents::why_foreign(const std::string& server, const std::string& identity) {
+  return target_ ? target_->why_foreign(server, identity) : std::nullopt;
+}
+
 std::string PoolEvents::log_level(const LinkKey& link) {
   return target_ == nullptr ? std::string() : target_->log_level(link);
 }

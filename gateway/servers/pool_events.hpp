@@ -28,6 +28,7 @@ class PoolEvents final : public ServerEvents, public std::enable_shared_from_thi
   void on_resource_updated(const LinkKey& from, std::string_view params_raw) override;
   void on_elicitation_complete(const LinkKey& from, std::string_view params_raw) override;
   [[nodiscard]] std::string client_capabilities(const std::string& server) override;
+  [[nodiscard]] std::optional<std::string> why_foreign(const std::string& server, const std::string& identity) override;
   [[nodiscard]] std::string log_level(const LinkKey& link) override;
 
  private:

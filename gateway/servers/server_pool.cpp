@@ -14,7 +14,6 @@ class PoolHandle final : public Servers {
   asio::awaitable<Result<std::shared_ptr<ServerLink>>> link(LinkKey key, Deadline deadline) override {
     return pool_->link(std::move(key), deadline);
   }
-  [[nodiscard]] std::string identity(const std::string& server) const override { return pool_->identity(server); }
   [[nodiscard]] std::string spoken(const std::string& server) const override { return pool_->spoken(server); }
   [[nodiscard]] std::vector<std::pair<std::string, std::shared_ptr<ServerLink>>> open_links(
       const std::string& principal) override {

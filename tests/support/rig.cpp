@@ -36,6 +36,11 @@ class ScriptedLink final : public ServerLink {
     info_.capabilities_raw = R"({"prompts":{},"resources":{}})";
     return info_;
   }
+  [[nodiscard]] const std::string& identity() const override {
+    const ScriptedServer& server = rig_.servers.at(server_);
+    const auto own = server.identity_for.find(principal_);
+    return own == server.identity_for.end() ? server.identity : own->second;
+  }
   [[nodiscard]] bool alive() const override { return true; }
 
   asio::awaitable<ServerAnswer> call(PermittedCall permit, CallControl control) override {
@@ -114,9 +119,6 @@ class ScriptedPool final : public Servers {
     auto& link = links_[key.server + "\n" + key.principal];
     if (!link) link = std::make_shared<ScriptedLink>(rig_, key);
     co_return std::shared_ptr<ServerLink>(link);
-  }
-  [[nodiscard]] std::string identity(const std::string& server) const override {
-    return rig_.servers.at(server).identity;
   }
   asio::awaitable<void> shutdown(Deadline) override { co_return; }
 

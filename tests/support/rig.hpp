@@ -54,8 +54,9 @@ struct ScriptedServer {
   std::string instructions;
   std::string identity =
       R"({"kind":"command","command":"/bin/test","digest":"sha256:)" + std::string(64, '0') + R"("})";
-  std::string unavailable;                   // not empty: link() fails with it
-  std::function<void(Dispatched&)> on_call;  // empty: the call stays open in Rig::open_calls
+  std::map<std::string, std::string> identity_for;  // principals whose link is another process
+  std::string unavailable;                          // not empty: link() fails with it
+  std::function<void(Dispatched&)> on_call;         // empty: the call stays open in Rig::open_calls
 };
 
 struct RigOptions {

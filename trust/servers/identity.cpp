@@ -169,6 +169,16 @@ Identity with_keys(Identity found, const Identity& locked) {
   return found;
 }
 
+bool starts_others(std::string_view command) {
+  constexpr std::string_view kNames[] = {
+      "node",    "nodejs", "bun",    "deno", "tsx",   "ts-node", "ruby",  "perl",  "php",    "bash",
+      "dash",    "sh",     "zsh",    "lua",  "java",  "dotnet",  "env",   "nohup", "setsid", "nice",
+      "timeout", "sudo",   "xargs",  "ssh",  "uv",    "uvx",     "npx",   "npm",   "pnpm",   "yarn",
+      "bunx",    "pipx",   "poetry", "go",   "cargo", "docker",  "podman"};
+  const std::string_view name = command.substr(command.rfind('/') + 1);
+  return name.starts_with("python") || std::ranges::find(kNames, name) != std::end(kNames);
+}
+
 std::optional<std::string> unpinned(const Identity& identity) {
   switch (identity.kind) {
     case Kind::http:
@@ -189,6 +199,10 @@ std::optional<std::string> unpinned(const Identity& identity) {
       return std::nullopt;
     case Kind::command:
       if (identity.digest.empty()) return fmt::format("no digest of {} could be made", shown(identity.command));
+      if (identity.script.empty() && starts_others(identity.command)) {
+        return fmt::format("{} only starts what its arguments say, and no file of that could be told: name the script",
+                           shown(identity.command));
+      }
       return std::nullopt;
   }
   return std::nullopt;

@@ -49,6 +49,9 @@ struct Identity {
 // `found` with the keys that were accepted before, for a change of keys: where both are the same URL, known by keys.
 // Else `found` as it is.
 [[nodiscard]] Identity with_keys(Identity found, const Identity& locked);
+// Whether a program of that path or name only starts others, which its own digest says nothing of: interpreters,
+// shells, wrappers, runners of packages.
+[[nodiscard]] bool starts_others(std::string_view command);
 // What in it does not tie it down (`@latest`, no integrity, plain http off the machine); nullopt: it is pinned.
 [[nodiscard]] std::optional<std::string> unpinned(const Identity& identity);
 // For people: `https://orders.example/mcp (certificate orders.example)`.

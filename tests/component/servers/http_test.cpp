@@ -235,7 +235,7 @@ TEST_F(HttpLinkTest, TheIdentityIsTheUrlWithoutItsQuery) {
   settings.url += "?key=secret";
   make_pool(std::move(settings));
   ASSERT_TRUE(link());
-  EXPECT_EQ(pool_->identity("s"), R"({"kind":"http","url":")" + url_ + R"("})");
+  EXPECT_EQ(link()->identity(), R"({"kind":"http","url":")" + url_ + R"("})");
 }
 
 TEST_F(HttpLinkTest, IdleSessionsEnd) {

@@ -32,12 +32,12 @@ TEST_F(HttpTlsTest, TheIdentityHoldsTheNameAndTheKeyWhereItIsAskedFor) {
   const auto server = link();
   ASSERT_TRUE(server);
   EXPECT_EQ(call(*server, "json").kind, ServerAnswer::Kind::result);
-  EXPECT_EQ(pool_->identity("s"), R"({"certificate":"localhost","kind":"http","url":")" + url_ + R"("})");
+  EXPECT_EQ(link()->identity(), R"({"certificate":"localhost","kind":"http","url":")" + url_ + R"("})");
   shutdown();
   settings.spki = true;
   make_pool(settings);
   ASSERT_TRUE(link());
-  EXPECT_NE(pool_->identity("s").find(R"("spki":["sha256:)"), std::string::npos) << pool_->identity("s");
+  EXPECT_NE(link()->identity().find(R"("spki":["sha256:)"), std::string::npos) << link()->identity();
 }
 
 TEST_F(HttpTlsTest, AMissingCaFileIsNamed) {

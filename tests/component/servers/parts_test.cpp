@@ -140,7 +140,7 @@ class IdentifierTest : public ServersTest {
     ServerSettings server;
     server.args = std::move(args);
     server.cwd = folder_.string();
-    return run(identifier_.command(workers_, server, program, folder_.string()));
+    return run(identifier_.command(workers_, server, program, folder_.string())).identity;
   }
   void write(const std::string& name, const std::string& text) const {
     std::filesystem::create_directories((folder_ / name).parent_path());
@@ -158,6 +158,37 @@ TEST_F(IdentifierTest, AScriptStandsForItsInterpreter) {
   EXPECT_EQ(identify("/usr/bin/node", {"server.js"}), identify("/usr/bin/node", {"server.js"}));
   write("server.js", "other");
   EXPECT_NE(identify("/usr/bin/node", {"server.js"}).digest, first.digest);
+}
+
+TEST_F(IdentifierTest, TheScriptIsFoundBehindWrappersAndOptions) {
+  write("x.py", "one");
+  const std::vector<std::pair<std::string, std::vector<std::string>>> found{
+      {"/usr/bin/env", {"python3", "x.py"}},
+      {"/usr/bin/env", {"-u", "HOME", "A=1", "python3", "-X", "dev", "x.py", "--flag"}},
+      {"/usr/bin/env", {"nohup", "python3", "x.py"}},
+      {"/usr/bin/env", {"./x.py"}},
+      {"/usr/bin/python3", {"-X", "utf8", "-W", "ignore", "-u", "x.py"}},
+      {"/usr/bin/node", {"--no-warnings", "-r", "hook.js", "x.py"}},
+      {"/usr/bin/bash", {"-o", "pipefail", "x.py"}},
+      {"/usr/bin/deno", {"run", "--allow-read", "x.py"}}};
+  for (const auto& [program, args] : found) {
+    EXPECT_EQ(identify(program, args).script, (folder_ / "x.py").string()) << program << " " << args[0];
+  }
+}
+
+TEST_F(IdentifierTest, WhereNoScriptCanBeToldTheServerIsSaidToBeUnpinned) {
+  write("x.py", "one");
+  write("json.tool", "no script");
+  const std::vector<std::pair<std::string, std::vector<std::string>>> untold{
+      {"/bin/sh", {"-c", "python3 x.py"}},       {"/bin/sh", {"-ec", "x.py"}},
+      {"/usr/bin/python3", {"-m", "json.tool"}}, {"/usr/bin/python3", {"-c", "import x", "x.py"}},
+      {"/usr/bin/node", {"-e", "1", "x.py"}},    {"/usr/bin/env", {"-S", "python3 x.py"}},
+      {"/usr/bin/env", {"sh", "-c", "x.py"}}};
+  for (const auto& [program, args] : untold) {
+    const trust::Identity found = identify(program, args);
+    EXPECT_EQ(found.script, "") << program << " " << args[0];
+    EXPECT_TRUE(trust::unpinned(found)) << program << " " << args[0];
+  }
 }
 
 TEST_F(IdentifierTest, DataOfAProgramIsNoScript) {
@@ -178,6 +209,17 @@ TEST_F(IdentifierTest, PackagesTakeTheirIntegrityFromWhatNpxUnpacked) {
   EXPECT_EQ(trust::canonical(found),
             R"({"integrity":"sha512-xyz","kind":"package","package":"@a/b","runner":"npx","version":"1.2.3"})");
   EXPECT_EQ(identify("/usr/bin/npx", {"@a/b@1.2.4"}).integrity, "");
+}
+
+TEST_F(IdentifierTest, PackagesOfUvxTakeTheirIntegrityFromWhatWasUnpacked) {
+  write(".cache/uv/archive-v0/a1/mcp_server_git-2026.1.2.dist-info/RECORD", "git.py,sha256=x,1\n");
+  write(".cache/uv/archive-v0/b2/other-1.0.dist-info/RECORD", "other.py,sha256=y,1\n");
+  const trust::Identity found = identify("/usr/bin/uvx", {"mcp-server-git==2026.1.2"});
+  EXPECT_TRUE(found.integrity.starts_with("record-sha256:")) << found.integrity;
+  EXPECT_FALSE(trust::unpinned(found));
+  write(".cache/uv/archive-v0/c3/mcp_server_git-2026.1.2.dist-info/RECORD", "git.py,sha256=z,1\n");
+  EXPECT_EQ(identify("/usr/bin/uvx", {"mcp-server-git==2026.1.2"}).integrity, "") << "which of two, nobody can tell";
+  EXPECT_EQ(identify("/usr/bin/uvx", {"mcp-server-git"}).integrity, "");
 }
 
 TEST_F(IdentifierTest, ImagesAreNamedByTheirDigest) {

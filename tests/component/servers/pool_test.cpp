@@ -195,14 +195,64 @@ TEST_F(ServerPoolTest, ShutdownEndsAStartThatIsUnderWay) {
 
 TEST_F(ServerPoolTest, TheIdentityIsTheScriptAndItsDigest) {
   make_pool(fixture());
-  EXPECT_EQ(pool_->identity("s"), "");
   ASSERT_TRUE(link());
-  const auto identity = json::Document::parse(pool_->identity("s"));
-  ASSERT_TRUE(identity.has_value()) << pool_->identity("s");
+  const auto identity = json::Document::parse(link()->identity());
+  ASSERT_TRUE(identity.has_value()) << link()->identity();
   EXPECT_TRUE(identity->root().find("kind").equals("command"));
   EXPECT_TRUE(identity->root().find("command").string().ends_with("/python3"));
   EXPECT_TRUE(identity->root().find("script").string().ends_with("stdio_server.py"));
   EXPECT_EQ(identity->root().find("digest").string().size(), 71U);
+}
+
+TEST_F(ServerPoolTest, WhatChangedWhileItWasStartedIsNotUsed) {
+  std::ofstream(file("server.py")) << "import runpy\nopen(__file__, 'a').write('#\\n')\nrunpy.run_path('"
+                                   << SALLYPORT_SOURCE_DIR "/tests/fixtures/servers/stdio_server.py"
+                                   << "', run_name='__main__')\n";
+  ServerSettings settings = fixture();
+  settings.args[1] = file("server.py");
+  make_pool(settings);
+  const auto made = try_link("s");
+  ASSERT_FALSE(made.has_value());
+  EXPECT_NE(made.error().message.find("changed while it was started"), std::string::npos) << made.error().message;
+}
+
+TEST_F(ServerPoolTest, AServerThatIsNotTheAcceptedOneIsStartedOnlyToSeeWhatItIs) {
+  make_pool(counted());
+  events_.foreign = [](const std::string&) { return std::optional<std::string>("its digest is another"); };
+  const auto refused = try_link("s");
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::forbidden);
+  EXPECT_EQ(refused.error().retry, RetryClass::not_sent);
+  EXPECT_EQ(starts(), 0U);
+  ASSERT_TRUE(try_link("s", std::string(kLooker)));
+  EXPECT_EQ(starts(), 1U);
+  events_.foreign = {};
+  EXPECT_TRUE(link()) << "accepted meanwhile: no pause, no restart";
+}
+
+TEST_F(ServerPoolTest, ALinkOfAnotherProgramThanTheAcceptedOneIsNotGivenForCalls) {
+  ServerSettings settings = counted();
+  settings.shared = true;  // whoever looks and whoever calls have one process
+  make_pool(settings);
+  ASSERT_TRUE(try_link("s", std::string(kLooker)));
+  events_.foreign = [](const std::string&) { return std::optional<std::string>("its digest is another"); };
+  EXPECT_FALSE(try_link("s").has_value());
+  EXPECT_EQ(starts(), 1U);
+}
+
+TEST_F(ServerPoolTest, WhoeverLooksSeesTheProgramThatIsThereNow) {
+  std::filesystem::copy_file(SALLYPORT_SOURCE_DIR "/tests/fixtures/servers/stdio_server.py", file("server.py"));
+  ServerSettings settings = fixture();
+  settings.args[1] = file("server.py");
+  make_pool(settings);
+  const auto first = link(std::string(kLooker));
+  const auto called = link("p");
+  EXPECT_EQ(link(std::string(kLooker)), first);
+  std::ofstream(file("server.py"), std::ios::app) << "# another release\n";
+  const auto second = link(std::string(kLooker));
+  ASSERT_TRUE(second);
+  EXPECT_NE(second->identity(), first->identity());
+  EXPECT_EQ(link("p"), called) << "what runs for a client is what it was";
 }
 
 }  // namespace

@@ -57,6 +57,11 @@ class KeptEvents : public ServerEvents {
     updated.emplace_back(from, params_raw);
     changed.notify();
   }
+  [[nodiscard]] std::optional<std::string> why_foreign(const std::string& /*server*/,
+                                                       const std::string& identity) override {
+    return foreign ? foreign(identity) : std::nullopt;
+  }
+  std::function<std::optional<std::string>(const std::string&)> foreign;
   std::string capabilities = "{}";
   std::vector<std::string> tools_changed;
   std::vector<std::pair<std::string, ListKind>> lists_changed;

@@ -115,6 +115,13 @@ TEST(Identity, SaysWhatIsNotTiedDown) {
   EXPECT_TRUE(unpinned(http("http://127.0.0.1.evil.example/mcp")));
   EXPECT_TRUE(unpinned(http("http://a.example/mcp")));
   EXPECT_TRUE(unpinned(command("/bin/x", "")));
+  const std::string some = "sha256:" + std::string(64, 'a');
+  EXPECT_FALSE(unpinned(command("/bin/x", some)));
+  for (const std::string wrapper : {"/usr/bin/env", "/bin/sh", "/usr/bin/python3.11", "node", "/usr/bin/uv", "sudo"})
+    EXPECT_TRUE(unpinned(command(wrapper, some))) << wrapper;
+  Identity scripted = command("/usr/bin/env", some);
+  scripted.script = "/opt/server.py";
+  EXPECT_FALSE(unpinned(scripted));
   EXPECT_EQ(describe(package("1.2.3", "sha512-x")), "npx @scope/server@1.2.3 (integrity sha512-x)");
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <boost/json.hpp>
 
+#include "gateway/app/lock_turn.hpp"
 #include "gateway/app/trust_desk.hpp"
 #include "gateway/calls/people_json.hpp"
 #include "gateway/config/files.hpp"
@@ -15,6 +16,8 @@ namespace bj = boost::json;
 namespace {
 // Right after a start, what servers offer is not known yet; one that hangs must not hold up the others' answer.
 constexpr auto kServersStart = std::chrono::seconds(20);
+constexpr auto kLook = std::chrono::seconds(3);       // what did not answer by then is told as it was seen last
+constexpr auto kToolsKept = std::chrono::seconds(5);  // a page that is looked at again and again asks no server
 
 class NoChannel final : public ClientChannel {
  public:
@@ -150,9 +153,21 @@ DeskAnswer AppDesk::checkpoint(Person person) {
   co_return json::canonical(bj::value(std::move(out)));
 }
 
+// What servers say now, not what they said when they were asked last: of a server that does not tell that its lists
+// change, nobody would know.
+asio::awaitable<void> AppDesk::look_again(std::string server, std::chrono::seconds wait) {
+  if (server.empty()) {
+    catalogue_.discover_all();
+  } else {
+    catalogue_.discover(server);
+  }
+  co_await catalogue_.settled(Deadline::after(wait));
+}
+
 DeskAnswer AppDesk::tools(Person person) {
   if (person.roles == 0) co_return fail(ErrorCode::forbidden, "this needs a role");
-  co_await catalogue_.settled(Deadline::after(kServersStart));
+  if (!tools_fresh_ || tools_fresh_->passed()) co_await look_again({}, tools_fresh_ ? kLook : kServersStart);
+  tools_fresh_ = Deadline::after(kToolsKept);
   co_return tools_json(*catalogue_.current());
 }
 
@@ -203,18 +218,24 @@ DeskAnswer AppDesk::call(Person person, std::string server, std::string tool, st
 
 DeskAnswer AppDesk::trust_review(Person person, std::string server, std::string tool) {
   if (auto allowed = calls::may_read(person); !allowed) co_return fail(allowed.error());
-  co_await catalogue_.settled(Deadline::after(kServersStart));
-  co_return review(*catalogue_.current(), servers_, server, tool).json;
+  co_await look_again(server, kServersStart);
+  co_return review(*catalogue_.current(), server, tool).json;
 }
 
 DeskAnswer AppDesk::trust_accept(Person person, std::string server, std::string tool, std::string review_digest,
                                  bool also) {
   if (auto allowed = calls::must_have(person, Role::operator_); !allowed) co_return fail(allowed.error());
+  const auto turn = co_await LockTurn::wait(settings().lock_file, Deadline::after(kServersStart));
+  if (!turn) co_return fail(turn.error());
+  co_await look_again(server, kServersStart);
   const auto snapshot = catalogue_.current();
-  if (review(*snapshot, servers_, server, tool).digest != review_digest) {
+  if (review(*snapshot, server, tool).digest != review_digest) {
     co_return fail(ErrorCode::conflict, "what the servers offer is not what was reviewed; look again");
   }
-  auto accepted = gateway::accept(*snapshot, servers_, {server, tool, person.id, also}, calls_.clock().now());
+  const SystemFiles files;
+  auto on_disk = turn->read(files);
+  if (!on_disk) co_return fail_in("the lock file", on_disk.error());
+  auto accepted = gateway::accept(*snapshot, servers_, {server, tool, person.id, also}, calls_.clock().now(), *on_disk);
   if (!accepted) co_return fail(accepted.error());
   trust::ReceiptBody body = calls_.receipt(trust::ReceiptKind::definition);
   body.server_id = server;
@@ -226,8 +247,7 @@ DeskAnswer AppDesk::trust_accept(Person person, std::string server, std::string 
     return {};
   });
   if (!recorded) co_return fail(recorded.error());
-  if (auto written = atomic_write(settings().lock_file, trust::print(accepted->lock), 0644); !written)
-    co_return fail(written.error());
+  if (auto written = turn->write(accepted->lock); !written) co_return fail(written.error());
   auto reloaded = co_await reload_.lock_accepted(person);
   if (!reloaded) co_return fail(reloaded.error());
   bj::array names, left_out;

@@ -43,6 +43,7 @@ class AppDesk final : public Desk {
   DeskAnswer policy_accept(Person person, std::string digest) override;
 
  private:
+  asio::awaitable<void> look_again(std::string server, std::chrono::seconds wait);  // empty: all
   [[nodiscard]] const Settings& settings() const { return reload_.in_force().settings; }
 
   calls::Calls& calls_;
@@ -51,8 +52,13 @@ class AppDesk final : public Desk {
   Servers& servers_;
   LogKeeper& keeper_;
   Reload& reload_;
+  std::optional<Deadline> tools_fresh_;  // none: nobody asked for them yet
 };
 
+// What in a server's identity does not tie it down; nullopt: nothing, or it is not known.
+[[nodiscard]] std::optional<std::string> loose_identity(const ServerView& server);
+// `server/tool` of all that would have that name at /mcp.
+[[nodiscard]] std::vector<std::string> tools_named(const Snapshot& snapshot, std::string_view exposed);
 // What `tools` prints: every tool of every server, declared / assigned / effective, and its state.
 [[nodiscard]] std::string tools_json(const Snapshot& snapshot);
 // What `explain` prints of a made-up call: the verdict and every rule, matched or why not. Runs nothing, records

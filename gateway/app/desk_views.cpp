@@ -7,6 +7,7 @@
 #include "schemas/core/canonical.hpp"
 #include "schemas/core/encoding.hpp"
 #include "trust/definitions/lock_file.hpp"
+#include "trust/servers/identity.hpp"
 
 namespace sallyport::gateway {
 namespace bj = boost::json;
@@ -22,6 +23,24 @@ void tell_doubts(const Tool& tool, bj::object& entry) {
 }
 
 }  // namespace
+
+std::optional<std::string> loose_identity(const ServerView& server) {
+  if (server.identity.empty()) return std::nullopt;
+  const auto document = json::Document::parse(server.identity);
+  const auto identity =
+      document ? trust::parse_identity(document->root()) : Result<trust::Identity>(fail(document.error()));
+  return identity ? trust::unpinned(*identity) : std::nullopt;
+}
+
+std::vector<std::string> tools_named(const Snapshot& snapshot, std::string_view exposed) {
+  std::vector<std::string> out;
+  for (const auto& [id, server] : snapshot.servers) {
+    for (const auto& [name, tool] : server.tools) {
+      if (tool->exposed == exposed) out.push_back(id + "/" + name);
+    }
+  }
+  return out;
+}
 
 std::string tools_json(const Snapshot& snapshot) {
   bj::array tools;
@@ -51,8 +70,21 @@ std::string tools_json(const Snapshot& snapshot) {
     }
     if (!server.problem.empty()) problems.emplace_back(bj::object{{"reason", visible(server.problem)}, {"server", id}});
   }
-  return json::canonical(bj::value(
-      bj::object{{"others", std::move(others)}, {"problems", std::move(problems)}, {"tools", std::move(tools)}}));
+  bj::array unpinned, collisions;
+  for (const auto& [id, server] : snapshot.servers) {
+    if (const auto loose = loose_identity(server))
+      unpinned.emplace_back(bj::object{{"reason", visible(*loose)}, {"server", id}});
+  }
+  for (const std::string& name : snapshot.collisions) {
+    bj::array of;
+    for (const std::string& tool : tools_named(snapshot, name)) of.emplace_back(visible(tool));
+    collisions.emplace_back(bj::object{{"name", visible(name)}, {"tools", std::move(of)}});
+  }
+  return json::canonical(bj::value(bj::object{{"collisions", std::move(collisions)},
+                                              {"others", std::move(others)},
+                                              {"problems", std::move(problems)},
+                                              {"tools", std::move(tools)},
+                                              {"unpinned", std::move(unpinned)}}));
 }
 
 namespace {

@@ -78,8 +78,8 @@ Result<trust::LockFile> look(const SettingsRequest& request, Starter& starter, c
                                 declared, proposed_effect(declared)});
       }
     }
-    terminal.err(cli::render_trust_review(review(*snapshot, servers, {}, {}).json));
-    auto accepted = accept(*snapshot, servers, Acceptance{}, system_clock().now());
+    terminal.err(cli::render_trust_review(review(*snapshot, {}, {}).json));
+    auto accepted = accept(*snapshot, servers, Acceptance{}, system_clock().now(), {});
     if (accepted) {
       for (const auto& why : accepted->left_out) terminal.err(fmt::format("  left out: {}\n", visible(why)));
       lock = std::move(accepted->lock);

@@ -1,9 +1,11 @@
 // `check`, `tools`, `trust` and `explain` where no owner runs.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <boost/json.hpp>
 
 #include "gateway/app/desk.hpp"
 #include "gateway/app/local_commands.hpp"
+#include "gateway/app/lock_turn.hpp"
 #include "gateway/app/probe.hpp"
 #include "gateway/app/rules.hpp"
 #include "gateway/app/trust_desk.hpp"
@@ -19,6 +21,8 @@ namespace bj = boost::json;
 
 namespace {
 
+constexpr auto kTurn = std::chrono::seconds(20);  // for another acceptance to be written
+
 void look_at(const cli::Invocation& invocation, const LoadedConfig& config, const Look& look) {
   if (invocation.offline) {
     probe_offline(*config.settings, rules_of(*config.book), look);
@@ -32,8 +36,47 @@ void print(const cli::Invocation& invocation, cli::Terminal& terminal, const std
   terminal.out(invocation.json ? json + "\n" : text);
 }
 
+void warn(Faults& faults, std::string message) {
+  Fault fault;
+  fault.level = Fault::Level::warning;
+  fault.position.line = 0;
+  fault.message = std::move(message);
+  faults.push_back(std::move(fault));
+}
+
+// What the lock or the trust file says of tools that the server does not offer (any more).
+void vanished(const Snapshot& snapshot, const ServerView& server, Faults& faults) {
+  if (!server.foreign.empty()) return;
+  const trust::LockServer* locked = snapshot.lock ? snapshot.lock->server(server.id) : nullptr;
+  const trust::ServerTrust* trusted = snapshot.trust ? snapshot.trust->server(server.id) : nullptr;
+  for (const trust::Offer offer : trust::kOffers) {
+    if (locked == nullptr || !server.whole.contains(offer)) continue;
+    for (const auto& [name, accepted] : locked->of(offer)) {
+      if (accepted.empty() || server.of(offer).contains(name)) continue;
+      warn(faults, fmt::format("server `{}`, {}{}: it was accepted and is not offered any more", server.id,
+                               to_string(offer), name.empty() ? "" : " `" + visible(name) + "`"));
+    }
+  }
+  const bool told = locked != nullptr && !locked->tools.empty();  // then that is judged by the lock, also offline
+  if (trusted == nullptr || told || !server.whole.contains(trust::Offer::tool)) return;
+  for (const trust::Contract& contract : trusted->tools) {
+    if (contract.name.ends_with('*') || server.tools.contains(contract.name)) continue;
+    warn(faults, fmt::format("server `{}` offers no tool `{}`, of which the trust file has an entry", server.id,
+                             visible(contract.name)));
+  }
+}
+
 // A server that cannot be used is a fault of the surroundings: named, and a `no` of check.
 void server_faults(const Snapshot& snapshot, Faults& faults) {
+  for (const auto& [id, server] : snapshot.servers) {
+    if (const auto loose = loose_identity(server))
+      warn(faults, fmt::format("server `{}` is not tied down: {}", id, *loose));
+    vanished(snapshot, server, faults);
+  }
+  for (const std::string& name : snapshot.collisions) {
+    warn(faults, fmt::format("{} would both be `{}` at /mcp: neither is offered there",
+                             fmt::join(tools_named(snapshot, name), " and "), name));
+  }
   for (const auto& [id, server] : snapshot.servers) {
     Fault fault;
     fault.level = Fault::Level::error;
@@ -55,6 +98,21 @@ void server_faults(const Snapshot& snapshot, Faults& faults) {
       }
     }
   }
+}
+
+// Into the lock file as it is at that moment.
+Result<AcceptedLock> accept_now(const Settings& settings, const Snapshot& snapshot, const Servers& servers,
+                                const cli::Invocation& invocation) {
+  const auto turn = LockTurn::block(settings.lock_file, Deadline::after(kTurn));
+  if (!turn) return fail(turn.error());
+  const SystemFiles files;
+  auto on_disk = turn->read(files);
+  if (!on_disk) return fail_in("the lock file", on_disk.error());
+  auto accepted = accept(snapshot, servers, {invocation.server, invocation.tool, {}, invocation.also},
+                         system_clock().now(), *on_disk);
+  if (!accepted) return fail(accepted.error());
+  if (auto written = turn->write(accepted->lock); !written) return fail(written.error());
+  return accepted;
 }
 
 }  // namespace
@@ -82,6 +140,13 @@ int check_command(const cli::Invocation& invocation, cli::Terminal& terminal) {
   if (config.settings && config.book && !invocation.offline) {
     probe(*config.settings, rules_of(*config.book),
           [&](auto snapshot, const Servers&) { server_faults(*snapshot, config.faults); });
+  }
+  if (config.settings && config.book && invocation.offline) {
+    for (const auto& [id, locked] : config.book->lock->servers) {
+      const auto loose = trust::unpinned(locked.identity);
+      if (loose && config.settings->servers.contains(id))
+        warn(config.faults, fmt::format("server `{}` is not tied down: {}", id, *loose));
+    }
   }
   if (invocation.json) {
     terminal.out(cli::faults_json(config.faults));
@@ -127,7 +192,7 @@ int trust_command(const cli::Invocation& invocation, cli::Terminal& terminal) {
   if (!config) return cli::kCouldNot;
   int code = cli::kYes;
   look_at(invocation, *config, [&](auto snapshot, const Servers& servers) {
-    const TrustReview found = review(*snapshot, servers, invocation.server, invocation.tool);
+    const TrustReview found = review(*snapshot, invocation.server, invocation.tool);
     const bool accepting = invocation.command == cli::Command::trust_accept;
     if (!accepting) {
       print(invocation, terminal, found.json,
@@ -141,18 +206,17 @@ int trust_command(const cli::Invocation& invocation, cli::Terminal& terminal) {
       code = cli::kNo;
       return;
     }
+    if (found.open == 0) {
+      print(invocation, terminal, R"({"accepted":[],"leftOut":[]})", "nothing to accept\n");
+      return;
+    }
     if (!invocation.yes && invocation.shown.empty() && !cli::confirm(terminal, "Accept these definitions?")) {
       code = cli::kNo;
       return;
     }
-    auto accepted =
-        accept(*snapshot, servers, {invocation.server, invocation.tool, {}, invocation.also}, system_clock().now());
+    auto accepted = accept_now(*config->settings, *snapshot, servers, invocation);
     if (!accepted) {
       code = cli::complain(terminal, accepted.error().message);
-      return;
-    }
-    if (auto written = atomic_write(config->settings->lock_file, trust::print(accepted->lock), 0644); !written) {
-      code = cli::complain(terminal, written.error().message);
       return;
     }
     bj::array names, left_out;

@@ -30,10 +30,15 @@ std::string kind_and_name(const bj::object& definition) {
 
 void reviewed(Page& page, const bj::object& tool, bool all) {
   const bool settled = flag(tool, "settled");
-  if (settled && !all) return;
+  const bool replaces = !list(tool, "replaces").empty();
+  if (settled && !all && !replaces) return;
   const std::string reason = text(tool, "reason");
   page.line(fmt::format("  {}  {}{}", kind_and_name(tool), text(tool, "state"), reason.empty() ? "" : ": " + reason));
   page.line("    digest " + text(tool, "digest"));
+  if (text(tool, "state") == "gone")
+    page.line("    not offered any more: accepting takes it out of the lock, --also keeps it");
+  for (const bj::value& digest : list(tool, "replaces"))
+    page.line("    accepted beside it: " + shown(digest) + "; accepting drops that, --also keeps it");
   for (const bj::value& finding : list(tool, "findings")) page.line("    look: " + shown(finding));
   if (!list(tool, "changes").empty()) {
     page.line("    changed since it was accepted:");
@@ -45,8 +50,11 @@ void reviewed(Page& page, const bj::object& tool, bool all) {
   }
 }
 
-// Inline code in Markdown, whatever stands in it.
-std::string code(const std::string& text) {
+// Inline code in Markdown, whatever stands in it: all that a server says goes in like this, and is never markup.
+std::string code(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20) c = ' ';  // a line end would end it
+  }
   std::size_t longest = 0, run = 0;
   for (const char c : text) {
     run = c == '`' ? run + 1 : 0;
@@ -61,8 +69,8 @@ std::string reported(const bj::object& tool, bool foreign) {
   const std::string kind = text(tool, "kind"), name = text(tool, "name");
   const std::string heading = name.empty() ? kind : kind == "tool" ? code(name) : kind + " " + code(name);
   std::string out = fmt::format("## {}: {}\n\n", heading, text(tool, "state"));
-  if (const std::string reason = text(tool, "reason"); !reason.empty() && !foreign) out += reason + "\n\n";
-  for (const bj::value& finding : list(tool, "findings")) out += "- Found: " + shown(finding) + "\n";
+  if (const std::string reason = text(tool, "reason"); !reason.empty() && !foreign) out += code(reason) + "\n\n";
+  for (const bj::value& finding : list(tool, "findings")) out += "- Found: " + code(shown(finding)) + "\n";
   for (const bj::value& value : list(tool, "changes")) {
     const auto* one = value.if_object();
     if (one == nullptr) continue;
@@ -71,6 +79,7 @@ std::string reported(const bj::object& tool, bool foreign) {
     out += "  - accepted: " + (one->contains("before") ? code(text(*one, "before")) : std::string("absent")) + "\n";
     out += "  - now: " + (one->contains("after") ? code(text(*one, "after")) : std::string("absent")) + "\n";
   }
+  if (text(tool, "state") == "gone") return out + "- Accepted, and not offered any more\n\n";
   if (list(tool, "changes").empty()) out += "- Never accepted; digest " + code(text(tool, "digest")) + "\n";
   return out + "\n";
 }
@@ -104,6 +113,18 @@ std::string render_tools(std::string_view json, std::string_view only_server) {
     const auto* one = value.if_object();
     if (one == nullptr || (!only_server.empty() && text(*one, "server") != only_server)) continue;
     notes += fmt::format("server {} is set aside: {}\n", text(*one, "server"), text(*one, "reason"));
+  }
+  for (const bj::value& value : list(*root, "unpinned")) {
+    const auto* one = value.if_object();
+    if (one == nullptr || (!only_server.empty() && text(*one, "server") != only_server)) continue;
+    notes += fmt::format("server {} is not tied down: {}\n", text(*one, "server"), text(*one, "reason"));
+  }
+  for (const bj::value& value : list(*root, "collisions")) {
+    const auto* one = value.if_object();
+    if (one == nullptr) continue;
+    std::string who;
+    for (const bj::value& tool : list(*one, "tools")) who += (who.empty() ? "" : ", ") + shown(tool);
+    notes += fmt::format("{} would be the name of {}: none of them is offered at /mcp\n", text(*one, "name"), who);
   }
   const std::string table =
       rows.empty() ? "no tools\n" : render_table({"TOOL", "DECLARED", "ASSIGNED", "EFFECTIVE", "DEFINITION"}, rows);
@@ -161,6 +182,7 @@ std::string render_trust_review(std::string_view json, bool all) {
     say("identity ", "identity");
     say("identity is not pinned to one version: ", "unpinned");
     say("IDENTITY HAS CHANGED: ", "identityChanged");
+    if (server->contains("accepted") && !flag(*server, "accepted")) page.line("  nothing of it was accepted yet");
     say("problem: ", "problem");
     for (const bj::value& tool : list(*server, "definitions")) {
       if (const auto* one = tool.if_object()) reviewed(page, *one, all);

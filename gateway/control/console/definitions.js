@@ -15,16 +15,19 @@ function open(server, one) {
       make("p", { className: "sub" }, one.digest || "without a digest")),
     one.reason ? make("p", { className: "note" }, folded(one.reason)) : "",
     (one.findings || []).map((found) => make("p", { className: "note" }, "look: ", folded(found))),
+    one.state === "gone" ? make("p", { className: "note" }, "It was accepted and is not offered any more: accepting takes it out of the lock.") : "",
+    (one.replaces || []).map((digest) => make("p", { className: "note" }, "Accepted beside it, and dropped with it unless you keep what is accepted already: ", digest)),
     (one.changes || []).length ? section("Changed since it was accepted", differences("Changes of " + (one.name || one.kind), one.changes)) : "",
-    make("details", { open: !(one.changes || []).length }, make("summary", {}, "As the server says now"), codeBlock(one.definition || [], "Definition of " + (one.name || one.kind))));
+    !(one.definition || []).length ? "" : make("details", { open: !(one.changes || []).length }, make("summary", {}, "As the server says now"), codeBlock(one.definition || [], "Definition of " + (one.name || one.kind))));
 }
 
 function serverCard(server) {
-  const unsettled = server.definitions.filter((one) => !one.settled);
+  const unsettled = server.definitions.filter((one) => !one.settled || (one.replaces || []).length);
   return [make("div", { className: "card page" },
     make("header", {}, make("h2", {}, link(server.id, "", marked(server.id)), " ", make("span", { className: "chip" + (unsettled.length || server.identityChanged ? " warn" : " good") },
       server.definitions.length - unsettled.length + " of " + server.definitions.length + " accepted as they are"))),
     server.identityChanged ? make("p", { className: "note" }, "The identity has changed: ", folded(server.identityChanged)) : "",
+    server.accepted === false ? make("p", { className: "note" }, "Nothing of it was accepted yet.") : "",
     server.problem ? make("p", { className: "note" }, "problem: ", folded(server.problem)) : "",
     rows([["identity", server.identity], ["identity is not pinned to one version", server.unpinned]])),
   unsettled.map((one) => open(server.id, one))];

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <sstream>
 
 namespace sallyport::gateway::cli {
 namespace {
@@ -139,6 +140,16 @@ TEST(RenderTools, ShowsDeclaredAssignedAndEffective) {
   EXPECT_FALSE(render_tools(R"({"tools":[{"server":"a","tool":"b"},{"server":"c","tool":"d"}]})", "a").contains("c/d"));
 }
 
+TEST(RenderTools, NamesWhatIsNotTiedDownAndWhatCollides) {
+  const std::string table = render_tools(
+      R"({"tools":[],"unpinned":[{"server":"s","reason":"the version of `x` is `latest`"}],
+          "collisions":[{"name":"a__b_c","tools":["a/b.c","a/b c"]}]})");
+  EXPECT_EQ(table,
+            "no tools\n"
+            "server s is not tied down: the version of `x` is `latest`\n"
+            "a__b_c would be the name of a/b.c, a/b c: none of them is offered at /mcp\n");
+}
+
 TEST(RenderExplanation, MatchedFirstThenWhyNot) {
   EXPECT_EQ(
       render_explanation(
@@ -178,7 +189,47 @@ TEST(RenderTrustReview, ShowsWhatIsNewAndWhatChanged) {
             "1 not accepted as they are now.\n"
             "review sha256:aa\n");
   EXPECT_TRUE(render_trust_review(kReview, true).contains("  prompt get  accepted\n"));
+  const std::string leaving = render_trust_review(
+      R"({"digest":"sha256:aa","open":2,"servers":[{"id":"s","accepted":false,"definitions":[
+          {"kind":"tool","name":"old","state":"gone","settled":false,"digest":"sha256:bb"},
+          {"kind":"tool","name":"t","state":"accepted","settled":true,"digest":"sha256:cc","replaces":["sha256:dd"]}]}]})");
+  EXPECT_TRUE(leaving.contains("nothing of it was accepted yet")) << leaving;
+  EXPECT_TRUE(leaving.contains("  old  gone\n")) << leaving;
+  EXPECT_TRUE(leaving.contains("accepting takes it out of the lock")) << leaving;
+  EXPECT_TRUE(leaving.contains("accepted beside it: sha256:dd")) << leaving;
   EXPECT_EQ(render_accepted(R"({"accepted":["s/t"],"leftOut":["s/u: why"]})"), "accepted s/t\nleft out s/u: why\n");
+}
+
+// The report goes to others, often into a page that renders it.
+TEST(RenderTrustReport, TakesNothingThatAServerSaysForMarkup) {
+  const std::string hostile = "x`](http://evil.example) <img src=x>\\n\\n# Heading\\n- **item** ![i](u)";
+  const std::string report = render_trust_report(
+      R"({"servers":[{"id":"s","identity":")" + hostile + R"(","identityChanged":")" + hostile +
+      R"(","definitions":[{"kind":"tool","name":")" + hostile +
+      R"(","state":"quarantined","settled":false,"reason":")" + hostile + R"(","findings":[")" + hostile +
+      R"("],"changes":[{"pointer":")" + hostile + R"(","before":")" + hostile + R"(","after":")" + hostile +
+      R"("}]}]},{"id":"t","definitions":[{"kind":"tool","name":"u","state":"quarantined",
+      "settled":false,"digest":"sha256:aa","reason":")" +
+      hostile + R"("}]}]})");
+  std::istringstream lines(report);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_FALSE(line.starts_with("# Heading") || line.starts_with("- **item")) << line;
+    // What is left of a line once its spans of code are taken out is ours.
+    std::string rest;
+    for (std::size_t i = 0; i < line.size();) {
+      const std::size_t ticks = line.find_first_not_of('`', i) == std::string::npos ? line.size() - i
+                                : line[i] == '`'                                    ? line.find_first_not_of('`', i) - i
+                                                                                    : 0;
+      const std::size_t end = ticks == 0 ? std::string::npos : line.find(std::string(ticks, '`'), i + ticks);
+      if (end == std::string::npos) {
+        rest += line[i++];
+      } else {
+        i = end + ticks;
+      }
+    }
+    EXPECT_EQ(rest.find("evil"), std::string::npos) << line;
+    EXPECT_EQ(rest.find('<'), std::string::npos) << line;
+  }
 }
 
 TEST(RenderCall, KeepsLinesAndShowsHiddenCharacters) {

@@ -15,12 +15,17 @@ std::optional<trust::ReceiptBody> definition_receipt(trust::ReceiptBody blank,
                                                      const catalogue::DefinitionChange& change) {
   const bool drifted = change.after && change.after->state == ToolState::drifted;
   const bool quarantined = change.after && change.after->state == ToolState::quarantined;
-  if (!change.before && !drifted && !quarantined) return std::nullopt;
+  const bool added = !change.before && change.of_accepted && change.after && change.after->state == ToolState::unpinned;
+  if (!change.before && !drifted && !quarantined && !added) return std::nullopt;
   blank.server_id = change.tool.server;
   blank.tool = change.tool.tool;
   trust::EventRecord event;
   if (change.offer != trust::Offer::tool) event.details.emplace_back("of", to_string(change.offer));
-  event.action = !change.after ? "gone" : drifted ? "drifted" : quarantined ? "quarantined" : "changed";
+  event.action = !change.after ? "gone"
+                 : drifted     ? "drifted"
+                 : quarantined ? "quarantined"
+                 : added       ? "added"
+                               : "changed";
   if (change.before) event.before = change.before->current_digest;
   if (change.after) {
     event.after = change.after->current_digest;

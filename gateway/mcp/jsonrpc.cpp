@@ -255,21 +255,16 @@ std::string with_own_meta(json::Value meta, std::string_view key, std::string_vi
   return out += '}';
 }
 
-std::string splice_call_meta(json::Value result, std::string_view own) {
-  if (result.find("resultType").is_string()) {
-    const auto neutral =
-        json::Document::parse(without_era_members(result), {.bytes = result.raw().size(), .depth = 10'000});
-    return neutral ? splice_call_meta(neutral->root(), own) : std::string(result.raw());
-  }
-  bool has_meta = false;
+namespace {
+
+// `own` first in each `_meta` of the object, every key of ours that the server put there removed.
+std::string edit_meta(json::Value result, std::string_view own) {
+  const auto touched = [](const json::Member& member) {
+    return member.key.equals("_meta") && has_own_key(member.value);
+  };
   bool changes = !own.empty();
-  for (const json::Member member : result.members()) {
-    if (!member.key.equals("_meta")) continue;
-    has_meta = true;
-    changes = changes || has_own_key(member.value);
-  }
+  for (const json::Member member : result.members()) changes = changes || touched(member);
   if (!changes) return std::string(result.raw());
-  if (!has_meta) return splice_member(result, "_meta", with_own_meta({}, kCallMeta, own));
   // Every `_meta` is edited: which of two a client takes is not ours to guess.
   const std::string_view raw = result.raw();
   std::string out;
@@ -283,5 +278,19 @@ std::string splice_call_meta(json::Value result, std::string_view own) {
   }
   return out.append(raw.substr(copied));
 }
+
+}  // namespace
+
+std::string splice_call_meta(json::Value result, std::string_view own) {
+  if (result.find("resultType").is_string()) {
+    const auto neutral =
+        json::Document::parse(without_era_members(result), {.bytes = result.raw().size(), .depth = 10'000});
+    return neutral ? splice_call_meta(neutral->root(), own) : std::string(result.raw());
+  }
+  if (!own.empty() && !result.find("_meta")) return splice_member(result, "_meta", with_own_meta({}, kCallMeta, own));
+  return edit_meta(result, own);
+}
+
+std::string without_own_meta(json::Value object) { return edit_meta(object, {}); }
 
 }  // namespace sallyport::gateway::mcp

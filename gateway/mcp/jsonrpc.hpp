@@ -75,6 +75,8 @@ using IncomingResult = std::expected<Incoming, IncomingFault>;
 // The object's bytes without its members of these names.
 [[nodiscard]] std::string without_members(json::Value object, std::span<const std::string_view> names);
 // A `_meta` object (or none) with `own` first under `key`, and without what else in it claims to be ours.
+// Of an item of a list: as the server sent it, without the `dev.sallyport/` keys of its `_meta`.
+[[nodiscard]] std::string without_own_meta(json::Value object);
 [[nodiscard]] std::string with_own_meta(json::Value meta, std::string_view key, std::string_view own);
 
 // A result's bytes without what only its era has at its top, and with `own` as first member of its `_meta` (made if

@@ -113,10 +113,12 @@ asio::awaitable<Answer> Lists::list_one(Inbound inbound, Kind kind, std::string 
   bool whole = page->whole;
   for (const json::Value item : page->items) {
     const auto seen = shown(*inbound.client, server, kind, item);
-    whole = whole && seen && !seen->owner;
+    if (!seen) whole = false;
     if (!seen) continue;
+    const std::string text = mcp::without_own_meta(seen->item);
+    whole = whole && !seen->owner && text == item.raw();
     if (!shown_items.empty()) shown_items += ',';
-    shown_items += seen->item.raw();
+    shown_items += text;
   }
   std::string out = mcp::without_era_members(page->result);
   const auto change = [&](std::string_view name, const std::string& value) {
@@ -155,11 +157,12 @@ asio::awaitable<Answer> Lists::list_all(Inbound inbound, Kind kind, std::string 
       const auto seen = shown(*inbound.client, id, kind, item);
       if (!seen) continue;
       if (count++ > 0) items += ',';
+      std::string text = mcp::without_own_meta(seen->item);
       if (kind == Kind::prompts) {
-        items += mcp::replace_value(seen->item, "name", quote(exposed_name(id, item.find("name").string())));
-      } else {
-        items += seen->item.raw();
+        const auto own = json::Document::parse(text, {.bytes = text.size(), .depth = 10'000});
+        if (own) text = mcp::replace_value(own->root(), "name", quote(exposed_name(id, item.find("name").string())));
       }
+      items += text;
     }
     if (page->next.empty()) continue;
     next = Cursor{id, page->next};

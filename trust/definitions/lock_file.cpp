@@ -13,6 +13,7 @@ namespace sallyport::trust {
 namespace {
 
 constexpr std::uint64_t kVersion = 1;
+constexpr std::size_t kDefinitionDepth = 1024;
 
 // The lists of a server entry, in the order of the file.
 struct Section {
@@ -28,7 +29,7 @@ constexpr Section kSections[] = {{"tools", Offer::tool, "name"},
 Result<std::shared_ptr<const json::Document>> own_copy(json::Value value) {
   json::Limits limits;
   limits.bytes = std::max<std::size_t>(limits.bytes, value.raw().size() * 6 + 16);  // escapes can only shrink; be sure
-  limits.depth = 1024;
+  limits.depth = kDefinitionDepth;
   auto document = json::Document::parse(json::canonical(value), limits);
   if (!document) return fail(document.error());
   return std::make_shared<const json::Document>(std::move(*document));
@@ -246,7 +247,7 @@ const LockServer* LockFile::server(std::string_view id) const {
 Result<LockFile> parse_lock(std::string text) {
   json::Limits limits;
   limits.bytes = 256U << 20U;
-  limits.depth = 256;
+  limits.depth = kDefinitionDepth + 16;
   const auto document = json::Document::parse(std::move(text), limits);
   if (!document) return fail(document.error());
   LockFile out;
@@ -321,7 +322,10 @@ Judgement judge(const LockServer* server, Offer offer, std::string_view name, st
                 OnDrift on_drift) {
   if (digest.empty()) return {DefinitionState::quarantined, nullptr};
   const auto accepted = server == nullptr ? std::span<const Accepted>() : server->accepted(offer, name);
-  if (accepted.empty()) return {DefinitionState::unpinned, nullptr};
+  if (accepted.empty()) {
+    const bool added = server != nullptr && on_drift == OnDrift::quarantine;
+    return {added ? DefinitionState::quarantined : DefinitionState::unpinned, nullptr};
+  }
   const auto equal = std::ranges::find(accepted, digest, &Accepted::digest);
   if (equal != accepted.end()) return {DefinitionState::pinned, &*equal};
   switch (on_drift) {

@@ -89,8 +89,9 @@ struct Judgement {
   // null: the server's own (unpinned, or drifted under `follow`), or none (quarantined). Belongs to the LockServer.
   const Accepted* accepted = nullptr;
 };
-// `server` null: not accepted at all. `digest` empty: the definition cannot be judged. Depends on nothing that a client
-// or a server did before; an exact revert restores `pinned`.
+// `server` null: not accepted at all. What an accepted server added since is unpinned, under `quarantine` quarantined.
+// `digest` empty: the definition cannot be judged. Depends on nothing that a client or a server did before; an exact
+// revert restores `pinned`.
 [[nodiscard]] Judgement judge(const LockServer* server, Offer offer, std::string_view name, std::string_view digest,
                               OnDrift on_drift);
 

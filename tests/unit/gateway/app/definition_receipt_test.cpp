@@ -24,6 +24,15 @@ TEST(DefinitionReceipt, IsNotMadeOfAToolThatIsSeenForTheFirstTimeAndAsExpected) 
   EXPECT_FALSE(receipt(nullptr, tool(ToolState::unpinned, "a")));
 }
 
+TEST(DefinitionReceipt, SaysWhatAnAcceptedServerAdded) {
+  const auto made =
+      definition_receipt({}, {trust::Offer::prompt, {"s", "look"}, nullptr, tool(ToolState::unpinned, "a"), true});
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->event->action + " " + made->event->after, "added a");
+  EXPECT_FALSE(
+      definition_receipt({}, {trust::Offer::tool, {"s", "look"}, nullptr, tool(ToolState::pinned, "a"), true}));
+}
+
 TEST(DefinitionReceipt, SaysWhatHappenedFromWhatToWhat) {
   const auto was = tool(ToolState::pinned, "a");
   const auto drifted = receipt(was, tool(ToolState::drifted, "b"));

@@ -69,6 +69,21 @@ TEST(LockFile, IsTheSameTextHoweverTheServerOrdersMembers) {
   EXPECT_EQ(print(one), print(two));
 }
 
+TEST(LockFile, HoldsDefinitionsAsDeepAsTheyMayBe) {
+  std::string schema = "1";
+  for (int i = 0; i < 900; ++i) schema = R"({"not":)" + schema + "}";
+  auto document = json::Document::parse(R"({"name":"t","inputSchema":)" + schema + "}", {.depth = 1000});
+  ASSERT_TRUE(document);
+  auto entry = make_accepted(document->root(), {}, {}, 0);
+  ASSERT_TRUE(entry) << entry.error().message;
+  LockFile lock;
+  lock.servers["s"].identity.command = "/bin/s";
+  lock.servers["s"].tools["t"].push_back(std::move(*entry));
+  const auto back = parse_lock(print(lock));
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(back->servers.at("s").tool("t").front().digest, lock.servers["s"].tools["t"].front().digest);
+}
+
 TEST(LockFile, NoticesAnEditedDefinition) {
   auto text = print(example());
   const auto at = text.find("second");
@@ -127,7 +142,10 @@ TEST(Judge, KnowsUnpinnedPinnedDriftedAndQuarantined) {
   const auto two = server.tools["t"][1].digest;
   const auto other = digest_text("other");
   EXPECT_EQ(judge(nullptr, Offer::tool, "t", one, OnDrift::ask).state, DefinitionState::unpinned);
-  EXPECT_EQ(judge(&server, Offer::tool, "new", one, OnDrift::quarantine).state, DefinitionState::unpinned);
+  EXPECT_EQ(judge(&server, Offer::tool, "new", one, OnDrift::ask).state, DefinitionState::unpinned);
+  EXPECT_EQ(judge(&server, Offer::tool, "new", one, OnDrift::follow).state, DefinitionState::unpinned);
+  EXPECT_EQ(judge(&server, Offer::tool, "new", one, OnDrift::quarantine).state, DefinitionState::quarantined);
+  EXPECT_EQ(judge(nullptr, Offer::tool, "new", one, OnDrift::quarantine).state, DefinitionState::unpinned);
   for (const auto on_drift : {OnDrift::ask, OnDrift::quarantine, OnDrift::follow}) {
     EXPECT_EQ(judge(&server, Offer::tool, "t", one, on_drift).state, DefinitionState::pinned);
     EXPECT_EQ(judge(&server, Offer::tool, "t", one, on_drift).accepted, &server.tools["t"][0]);

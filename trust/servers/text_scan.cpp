@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "schemas/core/encoding.hpp"
 
@@ -13,6 +13,9 @@ namespace {
 
 constexpr std::size_t kMaxFindings = 32;
 constexpr std::size_t kMaxName = 128;
+constexpr std::size_t kShortestMarked = 2;  // a name that is an ordinary word counts where it is marked as a name
+constexpr std::size_t kMaxParts = 8;        // of a word; of a longer one only the whole is looked up
+constexpr std::size_t kMaxWords = 100'000;  // of a definition
 constexpr std::string_view kEmojiStyle =
     "\xEF\xB8\x8F";  // U+FE0F, which asks for the coloured form of the character before it
 
@@ -105,7 +108,15 @@ bool word_char(char c) {
   return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
-// Calls `use` with every word of a text: runs of word characters, with inner `.` and `/` too.
+// How names are compared: a model takes `Send_Email` and `send-email` for the same tool.
+std::string plain(std::string_view name) {
+  std::string out = fold(name).value_or(std::string(name));
+  std::ranges::replace(out, '-', '_');
+  return out;
+}
+
+// Calls `use` with every word of a text: runs of word characters, with inner `.` and `/` too; `marked`: it stands in
+// backticks or is written like a call, so that it is meant as a name.
 template <class Use>
 void each_word(std::string_view text, Use use) {
   std::size_t i = 0;
@@ -119,8 +130,31 @@ void each_word(std::string_view text, Use use) {
                                                           end + 1 < text.size() && word_char(text[end + 1])))) {
       ++end;
     }
-    use(text.substr(i, end - i));
+    const char after = end < text.size() ? text[end] : ' ';
+    const bool quoted = i > 0 && text[i - 1] == '`' && after == '`';
+    use(text.substr(i, end - i), quoted || after == '(');
     i = end;
+  }
+}
+
+// Calls `use` with a word and with its parts between `.`, `/` and `__`: `mail/send_email` and `mail__send_email` name
+// `send_email` too, and `orders.create` may stand in a longer path.
+template <class Use>
+void each_part(std::string_view word, Use use) {
+  std::vector<std::size_t> begins{0}, ends;
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    const bool twice = word[i] == '_' && i > 0 && i + 2 < word.size() && word[i + 1] == '_';
+    if (word[i] != '.' && word[i] != '/' && !twice) continue;
+    ends.push_back(i);
+    i += twice ? 1 : 0;
+    begins.push_back(i + 1);
+  }
+  ends.push_back(word.size());
+  if (begins.size() > kMaxParts) return use(word);
+  for (std::size_t from = 0; from < begins.size(); ++from) {
+    for (std::size_t to = from; to < ends.size(); ++to) {
+      if (ends[to] > begins[from]) use(word.substr(begins[from], ends[to] - begins[from]));
+    }
   }
 }
 
@@ -198,33 +232,42 @@ std::vector<NameFinding> scan_names(std::span<const std::string> tools) {
 
 std::vector<ToolWord> tool_words(json::Value definition) {
   std::vector<ToolWord> out;
-  std::unordered_set<std::string> seen;
-  each_string(definition, [&](json::Value value, bool is_name) {
-    if (is_name) return;
+  std::unordered_map<std::string, std::size_t> seen;
+  each_string(definition, [&](json::Value value, bool) {
     const auto text = value.string();
-    each_word(text, [&](std::string_view word) {
-      if (!distinctive(word) || !seen.emplace(word).second) return;
-      out.push_back({std::string(word), inside(definition, value)});
+    std::string pointer;
+    each_word(text, [&](std::string_view word, bool marked) {
+      each_part(word, [&](std::string_view part) {
+        const bool meant = distinctive(part) || (marked && part.size() >= kShortestMarked);
+        if (!meant || out.size() >= kMaxWords) return;
+        const auto [known, fresh] = seen.try_emplace(plain(part), out.size());
+        if (!fresh) {
+          out[known->second].marked = out[known->second].marked || marked;
+          return;
+        }
+        if (pointer.empty()) pointer = inside(definition, value);
+        out.push_back({known->first, pointer, marked});
+      });
     });
   });
   return out;
 }
 
 MentionScan::MentionScan(std::span<const ToolRef> known) {
-  for (const auto& ref : known) {
-    if (distinctive(ref.tool)) servers_[ref.tool].push_back(ref.server);
-  }
+  for (const auto& ref : known) tools_[plain(ref.tool)].push_back(ref);
 }
 
 std::vector<TextFinding> MentionScan::find(std::string_view server, std::span<const ToolWord> words) const {
   std::vector<TextFinding> out;
-  for (const auto& [word, pointer] : words) {
-    const auto found = servers_.find(word);
-    if (found == servers_.end() || out.size() >= kMaxFindings) continue;
-    if (std::ranges::find(found->second, server) != found->second.end()) continue;  // it may speak of its own
+  for (const auto& [word, pointer, marked] : words) {
+    const auto found = tools_.find(word);
+    if (found == tools_.end() || out.size() >= kMaxFindings) continue;
+    if (std::ranges::find(found->second, server, &ToolRef::server) != found->second.end()) continue;  // of its own
+    const ToolRef& tool = found->second.front();
+    if (!marked && !distinctive(tool.tool)) continue;
     out.push_back(
         {TextFinding::Kind::foreign_mention, pointer,
-         fmt::format("a text names `{}`, a tool of the server `{}`", visible(word), visible(found->second.front()))});
+         fmt::format("a text names `{}`, a tool of the server `{}`", visible(tool.tool), visible(tool.server))});
   }
   return out;
 }

@@ -40,21 +40,24 @@ struct NameFinding {
   TextFinding finding;
 };
 [[nodiscard]] std::vector<NameFinding> scan_names(std::span<const std::string> tools);
-// A word of a definition that could be the name of a tool (6 characters and more with `_`, `-`, `.` or inner capitals),
-// and where it stands first.
+// A word of a definition that could be the name of a tool, as names are compared (case, `-` and `_` do not count), and
+// where it stands first. By itself a name counts only if it cannot be an ordinary word (6 characters and more with `_`,
+// `-`, `.`, `/` or inner capitals); any other if it is `marked`: in backticks, or written like a call. Names of members
+// are texts too; `server__tool`, `server/tool` and `server.tool` name the tool.
 struct ToolWord {
   std::string word, pointer;
+  bool marked = false;
 };
 [[nodiscard]] std::vector<ToolWord> tool_words(json::Value definition);
 // Which of such words name a tool of another server. Apart from reading the words, which is the work, because servers
-// come and go while a definition stays. What it was made of must outlive it. Bounded: at most 32 findings.
+// come and go while a definition stays. Bounded: at most 32 findings.
 class MentionScan {
  public:
   explicit MentionScan(std::span<const ToolRef> known);
   [[nodiscard]] std::vector<TextFinding> find(std::string_view server, std::span<const ToolWord> words) const;
 
  private:
-  std::unordered_map<std::string_view, std::vector<std::string_view>> servers_;  // by tool
+  std::unordered_map<std::string, std::vector<ToolRef>> tools_;  // by plain name
 };
 
 }  // namespace sallyport::trust

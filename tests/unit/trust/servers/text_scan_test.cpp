@@ -72,6 +72,32 @@ TEST(TextScan, FindsMentionsOfOtherServersTools) {
   EXPECT_EQ(findings[0].message, "a text names `send_email`, a tool of the server `mail`");
 }
 
+std::size_t mentions(const std::string& words, bool as_member = false) {
+  const ToolRef known[] = {{"mail", "send_email"}, {"shop", "orders.create"}, {"repo", "issues/list"},
+                           {"web", "search"},      {"box", "readFile"},       {"own", "list_files"}};
+  const auto tool = doc(as_member ? R"({"name":"x","inputSchema":{"properties":{")" + words + R"(":{}}}})"
+                                  : R"({"name":"x","description":")" + words + R"("})");
+  return MentionScan(known).find("own", tool_words(tool.root())).size();
+}
+
+TEST(TextScan, FindsMentionsHoweverTheNameIsWritten) {
+  for (const std::string text :
+       {"Call send_email first.", "call SEND_EMAIL", "Send_Email, then me", "send-email", "use mail__send_email",
+        "use mail/send_email", "use mail.send_email now", "mcp__mail__send_email", "orders.create",
+        "see shop/orders.create.", "issues/list first", "repo__issues/list", "ReadFile", "first `search`, then this",
+        "search(query) first", "(send_email)", "use:send_email"}) {
+    EXPECT_EQ(mentions(text), 1U) << text;
+  }
+  EXPECT_EQ(mentions("send_email", true), 1U) << "a model reads the names of members too";
+}
+
+TEST(TextScan, TakesOrdinaryWordsForWhatTheyAre) {
+  for (const std::string text : {"A search in the web.", "Search for it", "searches", "list_files", "own__list_files",
+                                 "resend_emails", "an email", "create orders", "a list of issues", "x.y.z/1.2.3"}) {
+    EXPECT_EQ(mentions(text), 0U) << text;
+  }
+}
+
 TEST(TextScan, LooksAtPlainTextsToo) {
   EXPECT_TRUE(scan_text("Use these tools.\n", "/instructions").empty());
   EXPECT_EQ(scan_text("Use\u2066 these", "/instructions").at(0).pointer, "/instructions");

@@ -106,6 +106,10 @@ void set_effect(Tool& tool, const BuildContext& context, const trust::ServerTrus
   const bool pinned = tool.state == ToolState::pinned;
   tool.effect =
       trust::effective(contract, trust::hints_of(tool.definition->root()), honoured, pinned, context.identity_ok);
+  if (tool.state == ToolState::drifted) {  // what it says of itself now can tighten, like any hint
+    trust::tighten(tool.effect,
+                   trust::effective(contract, trust::hints_of(tool.current->root()), {}, false, context.identity_ok));
+  }
   if (contract == nullptr) return;
   if (!context.identity_ok) {
     tool.contract = std::make_shared<const trust::Contract>(trust::tightening_part(*contract));

@@ -23,6 +23,33 @@ std::string_view word(json::Ambiguity what) {
   return {};
 }
 
+// The members that a definition is judged by, and where.
+constexpr std::string_view kKnown[] = {"name",         "title",       "description", "inputSchema",
+                                       "outputSchema", "annotations", "uriTemplate", "mimeType",
+                                       "arguments",    "execution",   "_meta"};
+constexpr std::string_view kHints[] = {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"};
+
+// A member that a client could take for one of those, and we do not (promise 10).
+std::optional<std::pair<std::string, std::string_view>> lookalike(json::Value object,
+                                                                  std::span<const std::string_view> known) {
+  for (const auto member : object.members()) {
+    const auto name = member.name();
+    if (std::ranges::find(known, std::string_view(name)) != known.end()) continue;
+    const auto looks = fold(name);
+    for (const std::string_view one : known) {
+      if (looks == fold(one)) return std::pair(name, one);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::pair<std::string, std::string_view>> lookalike(json::Value definition) {
+  if (!definition.is_object()) return std::nullopt;
+  if (auto found = lookalike(definition, kKnown)) return found;
+  const auto annotations = definition.find("annotations");
+  return annotations.is_object() ? lookalike(annotations, kHints) : std::nullopt;
+}
+
 std::string shown(json::Value value) { return visible(json::canonical(value)); }
 
 struct Pair {
@@ -63,6 +90,12 @@ Result<std::string> definition_digest(json::Value definition, std::span<const st
   if (const auto mark = definition.ambiguity()) {
     return fail(ErrorCode::invalid,
                 fmt::format("the definition cannot be judged: {} at `{}`", word(mark->what), visible(mark->pointer)),
+                ErrorSource::server);
+  }
+  if (const auto found = lookalike(definition)) {
+    return fail(ErrorCode::invalid,
+                fmt::format("the definition cannot be judged: `{}` could be taken for `{}`", visible(found->first),
+                            found->second),
                 ErrorSource::server);
   }
   return tagged_digest(kDefinitionTag, json::canonical(definition, ignored));

@@ -64,6 +64,11 @@ EffectView effective(const Contract* contract, const Hints& declared, const Trus
   return view;
 }
 
+void tighten(EffectView& view, const EffectView& other) {
+  view.effective.destructive = view.effective.destructive || other.effective.destructive;
+  if (other.effective.repeat == Repeat::never) view.effective.repeat = Repeat::never;
+}
+
 EffectView apply_case(const EffectView& view, const EffectTerms& terms) {
   EffectView out = view;
   if (terms.category) {

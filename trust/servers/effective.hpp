@@ -26,6 +26,9 @@ namespace sallyport::trust {
 [[nodiscard]] EffectView effective(const Contract* contract, const Hints& declared, const TrustHints& honoured,
                                    bool pinned, bool identity_ok);
 
+// Of two views of one tool the stricter of each member that a hint can tighten.
+void tighten(EffectView& view, const EffectView& other);
+
 // What a case says replaces; a case that names an effect starts afresh from that effect's defaults (hints speak of the
 // tool, a case of these arguments), except for labels, which stay unless it names its own.
 [[nodiscard]] EffectView apply_case(const EffectView& view, const EffectTerms& terms);

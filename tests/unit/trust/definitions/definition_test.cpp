@@ -55,7 +55,11 @@ TEST(Definition, LeavesOutWhatIsIgnored) {
 }
 
 TEST(Definition, IsRefusedIfItCannotBeJudged) {
-  for (const auto* text : {"[]", "1", R"({"a":1,"a":2})", R"({"Name":1,"name":2})", R"({"maximum":1e999})"}) {
+  for (const auto* text :
+       {"[]", "1", R"({"a":1,"a":2})", R"({"Name":1,"name":2})", R"({"maximum":1e999})",
+        R"({"name":"a","annotations":{"DestructiveHint":true}})",
+        R"({"name":"a","annotations":{"destructiveHint":false,"destructivehint":true}})",
+        R"({"name":"a","InputSchema":{}})", R"({"name":"a","Annotations":{"destructiveHint":true}})"}) {
     EXPECT_EQ(judged(text).error().code, ErrorCode::invalid) << text;
   }
 }

@@ -192,6 +192,24 @@ TEST(Effective, LoosensOnlyOnTheWordOfTheContractOrOfAnHonouredHint) {
   });
 }
 
+TEST(Tighten, TakesTheStricterOfEachMemberAndLoosensNothing) {
+  for (const bool destructive : {false, true}) {
+    for (const bool other_destructive : {false, true}) {
+      for (const Repeat repeat : {Repeat::never, Repeat::keyed, Repeat::safe}) {
+        for (const Repeat other_repeat : {Repeat::never, Repeat::keyed, Repeat::safe}) {
+          EffectView view, other;
+          view.effective = {EffectCategory::record, destructive, repeat, {}};
+          other.effective = {EffectCategory::read, other_destructive, other_repeat, {}};
+          tighten(view, other);
+          EXPECT_EQ(view.effective.category, EffectCategory::record);
+          EXPECT_EQ(view.effective.destructive, destructive || other_destructive);
+          EXPECT_EQ(view.effective.repeat, other_repeat == Repeat::never ? Repeat::never : repeat);
+        }
+      }
+    }
+  }
+}
+
 TEST(ApplyCase, StartsAfreshFromTheEffectThatItNames) {
   const auto file = contract(EffectCategory::file, true, Repeat::never);
   auto view = effective(&file, {{}, true, {}, {}}, {}, true, true);

@@ -73,7 +73,9 @@ class Trust(Case):
         gateway = self.gateway(servers=self.real(), trust=self.contracts(),
                                policy={"default": "deny", "rules": [{"id": "reads", "allow": {"effect": "read"}}]})
         gateway.start()
-        effect = self.tools(gateway)["everything", "get-env"]["effect"]
+        shown = self.tools(gateway)["everything", "get-env"]
+        self.assertEqual(shown["state"], "accepted", "pinned, and no less doubted for it")
+        effect = shown["effect"]
         self.assertIs(effect["declared"]["readOnlyHint"], True)
         self.assertNotIn("assigned", effect)
         self.assertEqual((effect["effective"]["category"], effect["effective"]["destructive"]), ("unrated", True))
@@ -101,10 +103,11 @@ class Trust(Case):
         self.assertEqual(one["state"], "quarantined")
         self.assertIn("not the one that was accepted", one["reason"])
         gateway.stop()
-        # The same program at the same place, with another text in it: the difference is that of the definitions.
-        script = self.folder / "server.py"
+        # The same program at the same place, which serves another release: the difference is that of the definitions.
+        script, release = self.folder / "server.py", self.folder / "release.json"
+        script.write_text("import json, os\nos.execvp('node', json.load(open(%r)))\n" % (str(release),))
         for entry in (before, after):
-            script.write_text("import os\nos.execvp('node', %r)\n" % (["node", *entry["args"]],))
+            release.write_text(json.dumps(["node", *entry["args"]]))
             gateway.write({"mcpServers": {"files": {"command": "/usr/bin/env", "args": ["python3", str(script)]}},
                            "trust": {"servers": {}}, "policy": {"default": "ask", "rules": []}, "state": "state"})
             if entry is before:
@@ -203,6 +206,59 @@ class Trust(Case):
         self.assertNotIn("isError", client.call("s__look"))
         lock = json.loads((self.folder / "trust.lock.json").read_text())
         self.assertEqual([one["definition"]["description"] for one in lock["servers"]["s"]["tools"]["look"]], ["Looks", "Looks, release 2"])
+
+    def test_a_script_that_nobody_accepted_is_not_run_for_calls_and_the_accepted_one_is_again(self):
+        script, ran = self.folder / "server.py", self.folder / "ran"
+        text = LISTING.read_text()
+        script.write_text(text)
+        server = self.scripted(lists=[[GITHUB[0]]], results={"get_me": {"content": []}})
+        server["args"][server["args"].index(str(LISTING))] = str(script)
+        policy = {"default": "deny", "rules": [{"id": "all", "allow": {"server": "s"}}]}
+        gateway = self.gateway(servers={"s": server}, policy=policy, trust={"servers": {"s": {"tools": {"get_me": "read"}}}})
+        gateway.start()
+        self.tools(gateway)
+        script.write_text("open(%r, 'a').write('x')\n" % (str(ran),) + text)
+        client = gateway.client().connect()
+        refused = client.call("s__get_me")
+        self.assertEqual(code_of(refused), "TOOL_QUARANTINED")
+        self.assertIn("not the one that was accepted", refused["content"][0]["text"])
+        self.assertFalse(ran.exists(), "not a line of it ran")
+        # Looking at it is what starts it.
+        review = self.as_owner(gateway, "trust", "diff")
+        self.assertEqual(review.returncode, 1, review.stderr)
+        self.assertIn("IDENTITY HAS CHANGED", review.stdout)
+        self.assertEqual(self.tools(gateway)["s", "get_me"]["state"], "quarantined")
+        self.assertTrue(ran.exists())
+        script.write_text(text)
+        review = self.as_owner(gateway, "trust", "diff")
+        self.assertEqual(review.returncode, 0, review.stdout)
+        self.assertNotIn("isError", client.call("s__get_me"))
+
+    def test_a_silent_change_shows_wherever_people_look(self):
+        gateway = self.gateway(servers={"s": self.scripted(lists=[[GITHUB[0]]])})
+        gateway.start()
+        self.assertEqual({tool for _, tool in self.tools(gateway)}, {"get_me"})
+        # The server tells nobody; it was started already.
+        self.scripted(lists=[GITHUB[:2]])
+        done = self.as_owner(gateway, "trust", "diff")
+        self.assertIn("list_issues", done.stdout)
+        accepted = self.as_owner(gateway, "trust", "accept", "--yes")
+        self.assertEqual(accepted.stdout, "accepted s/list_issues\n", accepted.stderr)
+        again = self.as_owner(gateway, "trust", "accept", "--yes")
+        self.assertEqual((again.returncode, again.stdout), (0, "nothing to accept\n"))
+        gateway.stop()
+        here = gateway.run("trust", "accept", "--yes")
+        self.assertEqual((here.returncode, here.stdout), (0, "nothing to accept\n"), here.stderr)
+
+    def test_check_names_what_is_gone_and_what_is_not_tied_down(self):
+        shell = self.scripted(lists=[GITHUB[:2]])
+        gateway = self.gateway(servers={"s": {"command": "/bin/sh", "args": ["-c", " ".join([shell["command"], *shell["args"]])]}})
+        self.scripted(lists=[GITHUB[:1]])
+        check = gateway.run("check")
+        self.assertEqual(check.returncode, 0, check.stdout + check.stderr)
+        self.assertIn("tool `list_issues`: it was accepted and is not offered any more", check.stdout)
+        self.assertIn("server `s` is not tied down", check.stdout)
+        self.assertIn("server `s` is not tied down", gateway.run("check", "--offline").stdout)
 
     def test_a_server_that_the_config_calls_otherwise_now_keeps_what_was_accepted(self):
         server = self.scripted(lists=[[GITHUB[0]]], results={"get_me": {"content": []}})

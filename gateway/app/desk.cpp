@@ -156,10 +156,8 @@ DeskAnswer AppDesk::checkpoint(Person person) {
 // What servers say now, not what they said when they were asked last: of a server that does not tell that its lists
 // change, nobody would know.
 asio::awaitable<void> AppDesk::look_again(std::string server, std::chrono::seconds wait) {
-  if (server.empty()) {
-    catalogue_.discover_all();
-  } else {
-    catalogue_.discover(server);
+  for (const auto& [id, view] : catalogue_.current()->servers) {
+    if (server.empty() || id == server) catalogue_.look_again(id);
   }
   co_await catalogue_.settled(Deadline::after(wait));
 }

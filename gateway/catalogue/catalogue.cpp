@@ -40,6 +40,12 @@ Rules with_present_ignores(Rules rules) {
   return rules;
 }
 
+bool says_nothing_new(const ServerView& view) {
+  return std::ranges::all_of(trust::kOffers, [&](trust::Offer offer) {
+    return std::ranges::all_of(view.of(offer), [](const auto& one) { return one.second->state == ToolState::pinned; });
+  });
+}
+
 std::optional<trust::Identity> identity_from(const std::string& text) {
   auto document = json::Document::parse(text);
   auto identity = document ? trust::parse_identity(document->root()) : Result<trust::Identity>(fail(document.error()));
@@ -75,6 +81,7 @@ void Catalogue::discover(const std::string& server, std::span<const trust::Offer
     for (const trust::Offer offer : what) known.lists.erase(offer);
   }
   it->second.wanted.insert(what.begin(), what.end());
+  it->second.ask_odd = false;
   if (it->second.running) return;
   it->second.running = true;
   it->second.settled = false;
@@ -87,22 +94,49 @@ void Catalogue::look_again_at_foreign() {
   }
 }
 
+void Catalogue::look_again(const std::string& server) {
+  const auto it = listings_.find(server);
+  if (it == listings_.end()) return;
+  const std::weak_ptr<ServerLink> odd = it->second.odd;
+  discover(server);
+  it->second.odd = odd;
+  it->second.ask_odd = true;
+}
+
+// Null: our own is asked.
+std::shared_ptr<ServerLink> Catalogue::odd_link(const std::string& server) {
+  Listing& listing = listings_.at(server);
+  auto odd = std::exchange(listing.ask_odd, false) ? listing.odd.lock() : nullptr;
+  listing.odd.reset();
+  if (odd && (!odd->alive() || why_foreign(server, odd->identity()))) odd = nullptr;
+  return odd;
+}
+
 asio::awaitable<void> Catalogue::discover_one(std::string server) {
   Listing& listing = listings_.at(server);  // entries are never removed
   do {
     const Deadline deadline = Deadline::after(kDiscovery);
-    LinkKey key{server, std::string(kLooker), {}};
-    auto link = co_await servers_.link(std::move(key), deadline);
+    Result<std::shared_ptr<ServerLink>> link = odd_link(server);
+    const bool is_odd = *link != nullptr;
+    if (!is_odd) {
+      LinkKey key{server, std::string(kLooker), {}};
+      link = co_await servers_.link(std::move(key), deadline);
+    }
     if (!link) {
       listing.wanted.clear();
       listing.whole.clear();
       listing.problem = link.error().message;
     } else {
-      co_await list_wanted(server, std::move(*link), deadline);
+      co_await list_wanted(server, *link, deadline);
     }
     listing.tried = true;
     if (!listing.problem.empty()) log::warning("server.unusable", {{"server", server}, {"reason", listing.problem}});
     rebuild();
+    if (is_odd && says_nothing_new(listing.view)) {  // no longer odd: what do the others say?
+      listing.wanted.insert(trust::kOffers.begin(), trust::kOffers.end());
+    } else if (is_odd) {
+      listing.odd = *link;
+    }
   } while (!listing.wanted.empty());
   listing.keep_until = Deadline::after(keep_);
   listing.running = false;
@@ -209,7 +243,10 @@ asio::awaitable<Result<bool>> Catalogue::verify(std::shared_ptr<ServerLink> link
     co_return fail_in(fmt::format("its {}s could not be listed before the call", to_string(what)), listed.error());
   }
   const bool is_same = same(remember(link, server, what, **listed));
-  if (!is_same) set_list(server, what, std::move(*listed));
+  if (!is_same) {
+    listings_.at(server).odd = link;
+    set_list(server, what, std::move(*listed));
+  }
   co_return is_same;
 }
 

@@ -52,6 +52,8 @@ class Catalogue final : public Snapshots, public Definitions {
   // Asks every server for all that it offers, in the background; again for one whose lists changed.
   void discover_all();
   void discover(const std::string& server, std::span<const trust::Offer> what = trust::kOffers);
+  // The same for who reviews: where a replica was found to say something else, that one is asked as long as it does.
+  void look_again(const std::string& server);
   // How old a server's lists may be when one of its tools is called; then they are asked for again. Not every server
   // tells that they changed. Tests set it short.
   void keep_lists_for(Millis age) { keep_ = age; }
@@ -90,6 +92,8 @@ class Catalogue final : public Snapshots, public Definitions {
     bool running = false;
     bool settled = false;  // tried, and not running
     Deadline keep_until = Deadline::never();
+    std::weak_ptr<ServerLink> odd;  // a client's, whose list was another than that in force
+    bool ask_odd = false;           // it is asked, instead of our own
     std::set<trust::Offer> wanted;  // to be listed, or listed again
     std::set<trust::Offer> whole;   // of `lists`: fetched to their end when they were asked for last
     std::optional<Made> made;       // none: the rules are others now
@@ -107,6 +111,7 @@ class Catalogue final : public Snapshots, public Definitions {
 
   asio::awaitable<bool> all_are(bool Listing::* so, Deadline deadline);
   asio::awaitable<void> discover_one(std::string server);
+  std::shared_ptr<ServerLink> odd_link(const std::string& server);
   asio::awaitable<void> list_wanted(std::string server, std::shared_ptr<ServerLink> link, Deadline deadline);
   void rebuild();
   void set_list(const std::string& server, trust::Offer what, std::shared_ptr<const Listed> listed);

@@ -80,6 +80,25 @@ TEST(Drift, ASilentChangeIsFoundOnceTheListIsOld) {
   rig.run_until([&] { return rig.catalogue->current()->find("", "s__more") != nullptr; }, "what was added is seen");
 }
 
+TEST(Drift, WhatOneReplicaSaysIsThereToBeReviewedAsLongAsItSaysIt) {
+  Rig rig(options("ask"));
+  const auto look = [&] {
+    rig.catalogue->look_again("s");
+    ASSERT_TRUE(rig.await(rig.catalogue->settled(Deadline::after(std::chrono::seconds(10)))));
+  };
+  const auto state = [&] { return rig.catalogue->current()->find("", "s__look")->state; };
+  rig.servers["s"].tools_for["agent:other"] = {kChanged};
+  EXPECT_NE(view(rig.call(rig.client("agent:other"), "s__look", "{}")).verdict, "allow");
+  look();
+  EXPECT_EQ(state(), ToolState::drifted) << "what our own process says is not what was found";
+  rig.servers["s"].tools_for.clear();
+  look();
+  EXPECT_EQ(state(), ToolState::pinned);
+  rig.servers["s"].tools = {kChanged};
+  look();
+  EXPECT_EQ(state(), ToolState::drifted) << "and then it is our own again that is asked";
+}
+
 TEST(Drift, QuarantineUnlistsAndRefuses) {
   Rig rig(options("quarantine"));
   rig.servers["s"].tools = {kChanged};

@@ -21,8 +21,6 @@ namespace bj = boost::json;
 
 namespace {
 
-constexpr auto kTurn = std::chrono::seconds(20);  // for another acceptance to be written
-
 void look_at(const cli::Invocation& invocation, const LoadedConfig& config, const Look& look) {
   if (invocation.offline) {
     probe_offline(*config.settings, rules_of(*config.book), look);
@@ -103,7 +101,7 @@ void server_faults(const Snapshot& snapshot, Faults& faults) {
 // Into the lock file as it is at that moment.
 Result<AcceptedLock> accept_now(const Settings& settings, const Snapshot& snapshot, const Servers& servers,
                                 const cli::Invocation& invocation) {
-  const auto turn = LockTurn::block(settings.lock_file, Deadline::after(kTurn));
+  const auto turn = LockTurn::now(settings.lock_file);
   if (!turn) return fail(turn.error());
   const SystemFiles files;
   auto on_disk = turn->read(files);

@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <thread>
 
 #include <fmt/format.h>
 
@@ -16,7 +15,7 @@ namespace {
 constexpr std::chrono::milliseconds kPause{50};
 
 Error taken() {
-  return {ErrorCode::conflict, "somebody else is accepting definitions right now; look again", ErrorSource::gateway,
+  return {ErrorCode::conflict, "somebody else is accepting definitions right now; try again", ErrorSource::gateway,
           RetryClass::later};
 }
 
@@ -49,15 +48,12 @@ asio::awaitable<Result<LockTurn>> LockTurn::wait(std::string path, Deadline dead
   }
 }
 
-Result<LockTurn> LockTurn::block(const std::string& path, Deadline deadline) {
+Result<LockTurn> LockTurn::now(const std::string& path) {
   LockTurn turn(path);
-  for (;;) {
-    auto has = turn.take();
-    if (!has) return fail(has.error());
-    if (*has) return turn;
-    if (deadline.passed()) return fail(taken());
-    std::this_thread::sleep_for(kPause);
-  }
+  const auto has = turn.take();
+  if (!has) return fail(has.error());
+  if (!*has) return fail(taken());
+  return turn;
 }
 
 Result<trust::LockFile> LockTurn::read(const FileReader& files) const {

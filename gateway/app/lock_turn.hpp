@@ -14,10 +14,10 @@ namespace sallyport::gateway {
 
 class LockTurn {
  public:
-  // Of the file at that path, which need not exist; its folder must. Waits; conflict: the deadline passed. The first is
-  // for the loop, the second blocks.
+  // Of the file at that path, which need not exist; its folder must. conflict: somebody else has it, at once or still
+  // at the deadline. The first is for the loop.
   static asio::awaitable<Result<LockTurn>> wait(std::string path, Deadline deadline);
-  static Result<LockTurn> block(const std::string& path, Deadline deadline);
+  static Result<LockTurn> now(const std::string& path);
 
   // The file as it is now; empty where there is none. Blocks.
   [[nodiscard]] Result<trust::LockFile> read(const FileReader& files) const;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """What real servers declare, what is believed of it, and what holds: trust_test.py sallyport=PATH [CASE…]"""
+import concurrent.futures
 import json
 
 import sys
@@ -25,6 +26,21 @@ GITHUB = [
      "inputSchema": {"type": "object", "required": ["owner", "repo", "pullNumber"], "properties": {
          "owner": {"type": "string"}, "repo": {"type": "string"}, "pullNumber": {"type": "number"}}}, "_meta": {"com.github/toolset": "pull_requests"}},
 ]
+
+
+def tool(name, *members, **annotations):
+    return {"name": name, "description": name.replace("_", " ") + ".", **({"annotations": annotations} if annotations else {}),
+            "inputSchema": {"type": "object", "required": list(members), "properties": {one: {"type": "string"} for one in members}}}
+
+
+# In the manner of the servers that are no npm packages: the names and arguments that their contracts speak of.
+PYTHON = {
+    "git": [tool("git_" + name, "repo_path", *more) for name, *more in (
+        ("status",), ("diff", "target"), ("diff_staged",), ("diff_unstaged",), ("log",), ("show", "revision"), ("branch", "branch_type"),
+        ("add", "files"), ("create_branch", "branch_name"), ("commit", "message"), ("checkout", "branch_name"), ("reset",), ("init",))],
+    "fetch": [tool("fetch", "url", readOnlyHint=True)],
+    "time": [tool("get_current_time", "timezone"), tool("convert_time", "source_timezone", "time", "target_timezone")]}
+EFFECTS = {"git": {"read": 7, "file": 6}, "fetch": {"external": 1}, "time": {"read": 2}}
 
 
 def node(package, *args):
@@ -250,6 +266,20 @@ class Trust(Case):
         here = gateway.run("trust", "accept", "--yes")
         self.assertEqual((here.returncode, here.stdout), (0, "nothing to accept\n"), here.stderr)
 
+    def test_acceptances_at_once_lose_nothing_of_each_other(self):
+        names = ["a", "b", "c", "d"]
+        servers = {name: self.scripted(name, lists=[[tool("look_" + name)]]) for name in names}
+        gateway = self.gateway(servers=servers, accept=False)
+        gateway.start()
+        with concurrent.futures.ThreadPoolExecutor(len(names)) as pool:
+            done = list(pool.map(lambda name: self.as_owner(gateway, "trust", "accept", name, "--yes"), names))
+        for name, one in zip(names, done):
+            self.assertEqual(one.returncode, 0, one.stderr)
+            self.assertEqual(one.stdout, "accepted identity of %s\naccepted %s/look_%s\n" % (name, name, name))
+        lock = json.loads((self.folder / "trust.lock.json").read_text())
+        self.assertEqual({name: list(one["tools"]) for name, one in lock["servers"].items()}, {name: ["look_" + name] for name in names})
+        self.assertEqual({one["state"] for one in self.tools(gateway).values()}, {"accepted"})
+
     def test_check_names_what_is_gone_and_what_is_not_tied_down(self):
         shell = self.scripted(lists=[GITHUB[:2]])
         gateway = self.gateway(servers={"s": {"command": "/bin/sh", "args": ["-c", " ".join([shell["command"], *shell["args"]])]}})
@@ -270,6 +300,23 @@ class Trust(Case):
         gateway.start()
         self.assertEqual(self.tools(gateway)["new", "get_me"]["state"], "accepted")
         self.assertNotIn("isError", gateway.client().connect().call("new__get_me"))
+
+    def test_every_contract_that_ships_fits_what_it_speaks_of(self):
+        servers = {name: self.scripted(name, lists=[tools]) for name, tools in PYTHON.items()}
+        known = {"everything", "filesystem", "memory", "github", *PYTHON}
+        self.assertEqual({file.stem for file in CONTRACTS.glob("*.jsonc")}, known, "each is held against a server here")
+        gateway = self.gateway(servers=servers, trust=self.contracts(*PYTHON))
+        check = gateway.run("check", "--offline")
+        self.assertEqual(check.returncode, 0, check.stdout + check.stderr)
+        for doubt in ("no accepted tool", "warning"):
+            self.assertNotIn(doubt, check.stdout + check.stderr)
+        gateway.start()
+        counts = {}
+        for (server, _), one in self.tools(gateway).items():
+            of = counts.setdefault(server, {})
+            category = one["effect"]["effective"]["category"]
+            of[category] = of.get(category, 0) + 1
+        self.assertEqual(counts, EFFECTS)
 
     def test_definitions_in_the_manner_of_github_hold_and_fit_its_contracts(self):
         gateway = self.gateway(servers={"github": self.scripted(lists=[GITHUB])}, trust=self.contracts("github"))

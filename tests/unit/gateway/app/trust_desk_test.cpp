@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <boost/json.hpp>
 
+#include "gateway/app/desk.hpp"
 #include "gateway/app/lock_turn.hpp"
 #include "tests/support/temp_dir.hpp"
 #include "trust/definitions/definition.hpp"
@@ -180,6 +181,24 @@ TEST_F(TrustDesk, WhatOthersAcceptedMeanwhileIsKeptAndNothingIsWrittenOverIt) {
   const auto refused = accepted({.server = "s"});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::conflict);
+}
+
+TEST_F(TrustDesk, ToolsNamesWhatCollidesAndWhatIsNotTiedDown) {
+  offer(named("a.b"));
+  offer(named("a b"));
+  view("plain").identity = R"({"kind":"http","url":"https://x.example/mcp","certificate":"x.example"})";
+  view("s").identity = R"({"kind":"package","package":"x","runner":"npx","version":"latest"})";
+  for (auto& [name, tool] : snapshot_->servers["s"].tools) {
+    auto copy = std::make_shared<Tool>(*tool);
+    copy->exposed = "s__a-b";
+    tool = copy;
+  }
+  snapshot_->collisions = {"s__a-b"};
+  const auto root = boost::json::parse(tools_json(*snapshot_));
+  ASSERT_EQ(root.at("unpinned").as_array().size(), 1U);
+  EXPECT_EQ(root.at("unpinned").at(0).at("server").as_string(), "s");
+  EXPECT_NE(root.at("unpinned").at(0).at("reason").as_string().find("latest"), std::string::npos);
+  EXPECT_EQ(boost::json::serialize(root.at("collisions")), R"([{"name":"s__a-b","tools":["s/a b","s/a.b"]}])");
 }
 
 TEST(LockTurn, HasOneHolderAtATime) {

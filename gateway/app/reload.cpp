@@ -1,6 +1,7 @@
 #include "gateway/app/reload.hpp"
 
 #include <fmt/format.h>
+#include <algorithm>
 #include <boost/json.hpp>
 
 #include "gateway/app/rules.hpp"
@@ -49,6 +50,29 @@ void take_settings(Settings& into, const Settings& from) {
   into.policy_inline = from.policy_inline;
 }
 
+// Adds who is in force to those that were: all groups and roles that each ever had.
+void remember(Former& former, const Settings& settings) {
+  const auto join = [](std::vector<std::string>& into, const std::vector<std::string>& from) {
+    for (const std::string& one : from) {
+      if (std::ranges::find(into, one) == into.end()) into.push_back(one);
+    }
+  };
+  for (const ClientSettings& client : settings.clients) {
+    const auto known = std::ranges::find(former.clients, client.id, &ClientSettings::id);
+    known == former.clients.end() ? former.clients.push_back(client) : join(known->groups, client.groups);
+  }
+  for (const PersonSettings& person : settings.people) {
+    const auto known = std::ranges::find_if(
+        former.people, [&](const PersonSettings& one) { return one.person.id == person.person.id; });
+    if (known == former.people.end()) {
+      former.people.push_back(person);
+      continue;
+    }
+    known->person.roles |= person.person.roles;
+    join(known->person.groups, person.person.groups);
+  }
+}
+
 Status needs_operator(const Person& person) {
   if (person.has(Role::operator_)) return {};
   return fail(ErrorCode::forbidden, fmt::format("`{}` does not have the role operator", person.id));
@@ -77,7 +101,9 @@ Reload::Reload(asio::any_io_executor loop, InForce first, ReloadParts parts)
       fixed_(fixed_part(config_text())),
       free_(loop),
       watch_(loop, [this] { tasks_.spawn("reload", reread("files")); }),
-      tasks_(loop) {}
+      tasks_(loop) {
+  remember(former_, in_force_.settings);
+}
 
 Reload::~Reload() = default;
 
@@ -127,8 +153,10 @@ asio::awaitable<Status> Reload::look(std::string by, bool lock_was_accepted) {
   const Turn turn(*this);
   LoadedConfig config;
   std::string text;
+  SettingsRequest request = parts_.request;
+  request.former = former_;
   std::function<void()> read = [&] {
-    config = load_config(parts_.request, process_environment(), parts_.files);
+    config = load_config(request, process_environment(), parts_.files);
     text = config_text();
   };
   co_await parts_.workers.run(std::move(read));
@@ -221,6 +249,7 @@ asio::awaitable<Status> Reload::put_in_force(InForce loaded, std::string by, std
   const std::string before = in_force_.book.policy_digest;
   std::function<void()> swap = [&] {
     in_force_ = std::move(loaded);
+    remember(former_, in_force_.settings);
     waiting_.reset();
     parts_.catalogue.set_rules(rules_of(in_force_.book));
   };

@@ -87,6 +87,7 @@ class Reload {
 
   ReloadParts parts_;
   InForce in_force_;
+  Former former_;      // who was in force at any time since the start
   std::string fixed_;  // of the config, as it was at the start
   std::optional<Waiting> waiting_;
   std::vector<std::string> faults_;  // of the last reading, warnings too

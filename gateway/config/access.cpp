@@ -115,6 +115,11 @@ void check_owner(json::Value client, const std::string& owner, Decoder& decoder,
   for (const PersonSettings& person : settings.people) people.push_back(person.person.id);
   if (people.empty()) people.emplace_back("owner");  // the person that the first start makes
   if (std::find(people.begin(), people.end(), owner) != people.end()) return;
+  if (std::ranges::any_of(decoder.former->people, [&](const PersonSettings& one) { return one.person.id == owner; })) {
+    decoder.faults.warning(client.find("owner"),
+                           fmt::format("`{}` is gone from `people`: take it out, the next start refuses it", owner));
+    return;
+  }
   const auto near = nearest(owner, people);
   decoder.faults.error(client.find("owner"),
                        near ? fmt::format("nobody in `people` is `{}`: did you mean `{}`?", owner, *near)

@@ -219,7 +219,7 @@ Checked check_rules(const Settings& settings, const Sources& sources, const Chec
   // Without the contracts much would seem idle that is not.
   const bool trust_ok = !has_errors(loaded_trust.faults);
 
-  const VocabularyOwner words(settings, *trust, *lock);
+  const VocabularyOwner words(settings, *trust, *lock, options.former);
   std::vector<policy::Source> roots;
   for (const OwnFile& file : sources.policy) roots.push_back({file.name, file.document->root()});
   const policy::LoadOptions load_options{.digest = policy_digest(settings, sources),
@@ -268,7 +268,9 @@ LoadedConfig load_config(const SettingsRequest& request, const Environment& envi
   LoadedSources sources = read_sources(*loaded.readable, files);
   const bool read = !has_errors(sources.faults);
   append(config.faults, std::move(sources.faults));
-  Checked checked = check_rules(*loaded.readable, sources.sources, options);
+  CheckOptions with_former = options;
+  with_former.former = &request.former;
+  Checked checked = check_rules(*loaded.readable, sources.sources, with_former);
   append(config.faults, std::move(checked.faults));
   config.tests_ok = checked.tests_ok;
   if (read) config.book = std::move(checked.book);

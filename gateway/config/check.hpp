@@ -17,7 +17,8 @@
 namespace sallyport::gateway {
 
 struct CheckOptions {
-  bool strict = false;  // `check`: a rule that can never matter is an error; at a load it is a warning
+  bool strict = false;             // `check`: a rule that can never matter is an error; at a load it is a warning
+  const Former* former = nullptr;  // at a reload
 };
 
 // What the three files say together. Immutable; the parts are shared with whoever puts them in force.
@@ -57,7 +58,8 @@ struct LoadedConfig {
 // test`.
 class VocabularyOwner {
  public:
-  VocabularyOwner(const Settings& settings, const trust::TrustFile& trust, const trust::LockFile& lock);
+  VocabularyOwner(const Settings& settings, const trust::TrustFile& trust, const trust::LockFile& lock,
+                  const Former* former = nullptr);
   ~VocabularyOwner();
   VocabularyOwner(const VocabularyOwner&) = delete;
   VocabularyOwner& operator=(const VocabularyOwner&) = delete;

@@ -20,6 +20,7 @@ struct Decoder {
   std::string base;
   FaultList faults;
   std::map<std::string, std::string> vars;
+  const Former* former = nullptr;  // never null while settings are decoded
 
   // The member if it is of that kind, else absent.
   [[nodiscard]] static json::Value member(json::Value object, std::string_view name, json::Kind kind);

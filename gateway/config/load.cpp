@@ -240,6 +240,7 @@ LoadedSettings load_settings(const SettingsRequest& request, const Environment& 
   settings.file = request.file;
   const json::Value root = own->document->root();
   Decoder decoder(request.file, request.base.empty() ? folder_of(request.file) : request.base, environment, files);
+  decoder.former = &request.former;
   if (root.is_object()) {
     decode_vars(root, decoder);
     settings.vars = decoder.vars;

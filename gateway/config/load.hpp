@@ -15,6 +15,13 @@
 
 namespace sallyport::gateway {
 
+// Clients and people that were in force before a reload, each as it was at any time since the start. A name of theirs
+// that the files still use is warned of, not refused: taking somebody away is in force at once.
+struct Former {
+  std::vector<ClientSettings> clients;
+  std::vector<PersonSettings> people;
+};
+
 struct SettingsRequest {
   std::string file;                 // path, absolute; with `text`: its name in faults, may be empty (inline)
   std::optional<std::string> text;  // taken instead of the file's bytes (wrap, tests, init before it writes)
@@ -24,6 +31,7 @@ struct SettingsRequest {
   std::string state;  // absolute; empty: no flag
   std::optional<std::uint16_t> port;
   std::optional<std::uint16_t> control_port;
+  Former former{};  // at a reload
 };
 
 struct LoadedSettings {

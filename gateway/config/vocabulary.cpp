@@ -25,7 +25,8 @@ Effect effect_of(const Effect& otherwise, const std::vector<CompiledCase>& cases
 
 }  // namespace
 
-VocabularyOwner::VocabularyOwner(const Settings& settings, const trust::TrustFile& trust, const trust::LockFile& lock) {
+VocabularyOwner::VocabularyOwner(const Settings& settings, const trust::TrustFile& trust, const trust::LockFile& lock,
+                                 const Former* former) {
   for (const auto& [id, server] : settings.servers) {
     const trust::LockServer* locked = lock.server(id);
     if (locked != nullptr) {
@@ -43,6 +44,11 @@ VocabularyOwner::VocabularyOwner(const Settings& settings, const trust::TrustFil
     const unsigned all = static_cast<unsigned>(Role::approver) | static_cast<unsigned>(Role::operator_) |
                          static_cast<unsigned>(Role::auditor) | static_cast<unsigned>(Role::watcher);
     vocabulary_.people.push_back({.id = "owner", .roles = all, .groups = {"owners"}});
+  }
+  if (former != nullptr) {
+    for (const ClientSettings& client : former->clients)
+      vocabulary_.former_principals.push_back({.id = client.id, .groups = client.groups, .owner = client.owner});
+    for (const PersonSettings& person : former->people) vocabulary_.former_people.push_back(person.person);
   }
   vocabulary_.variables.insert(settings.vars.begin(), settings.vars.end());
 }

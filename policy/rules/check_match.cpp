@@ -125,6 +125,10 @@ void Reader::check_principals(const Match& match, json::Value source) {
              "this can never matter");
       }
       if (vocabulary_.knows_principal(id)) continue;
+      if (vocabulary_.knew_principal(id)) {
+        gone(place_of(list, id), "principal", id);
+        continue;
+      }
       unknown(place_of(list, id), "principal", id, names_of(vocabulary_.principals, &Principal::id),
               "add it to `clients` of the config, or take it out");
     }
@@ -139,6 +143,10 @@ void Reader::check_principals(const Match& match, json::Value source) {
   }
   for (const std::string& group : match.groups) {
     if (vocabulary_.knows_group(group)) continue;
+    if (vocabulary_.knew_group(group)) {
+      gone(place_of(source.find("group"), group), "group", group);
+      continue;
+    }
     std::vector<std::string> known = vocabulary_.groups;
     for (const Principal& principal : vocabulary_.principals) {
       known.insert(known.end(), principal.groups.begin(), principal.groups.end());

@@ -143,14 +143,21 @@ void Reader::read_test_call(PolicyTest& test, json::Value call) {
   if (const json::Value groups = call.find("groups")) {
     test.groups.emplace();
     for (auto& [where, group] : words(groups, "`groups`")) {
-      if (!vocabulary_.knows_group(group))
+      const bool known = vocabulary_.knows_group(group);
+      if (!known && vocabulary_.knew_group(group)) {
+        gone(where, "group", group);
+      } else if (!known) {
         unknown(where, "group", group, vocabulary_.groups, "no client of the config is in it");
+      }
       test.groups->push_back(std::move(group));
     }
   } else if (!test.principal.empty() && !vocabulary_.knows_principal(test.principal)) {
     std::vector<std::string> known;
     for (const Principal& principal : vocabulary_.principals) known.push_back(principal.id);
-    unknown(call.find("principal"), "principal", test.principal, known, "or say its `groups`");
+    if (vocabulary_.knew_principal(test.principal))
+      gone(call.find("principal"), "principal", test.principal);
+    else
+      unknown(call.find("principal"), "principal", test.principal, known, "or say its `groups`");
   }
   if (const auto method = text(call.find("method"), "`method`")) {
     const auto parsed = parse_method(*method);

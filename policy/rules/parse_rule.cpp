@@ -47,25 +47,34 @@ bool may_answer(const Person& person, const ApprovalTerms& terms) {
 void Reader::check_quorum(const ApprovalTerms& terms, json::Value where) {
   const auto able =
       std::ranges::count_if(vocabulary_.people, [&](const Person& person) { return may_answer(person, terms); });
-  if (able >= static_cast<std::ptrdiff_t>(terms.quorum)) return;
-  if (able == 0) {
-    faults_.error(where, "nobody can answer this: no person with the role `approver` is named by `by`");
-  } else {
-    faults_.error(where,
-                  "`quorum` is " + std::to_string(terms.quorum) + ", and only " + std::to_string(able) + " can answer");
-  }
+  const auto needed = static_cast<std::ptrdiff_t>(terms.quorum);
+  if (able >= needed) return;
+  const std::string words =
+      able == 0 ? "nobody can answer this: no person with the role `approver` is named by `by`"
+                : "`quorum` is " + std::to_string(terms.quorum) + ", and only " + std::to_string(able) + " can answer";
+  // Who was taken away, or lost the role, could: that must be in force at once, and what asks is refused.
+  const auto could =
+      std::ranges::count_if(vocabulary_.former_people, [&](const Person& person) { return may_answer(person, terms); });
+  could >= needed ? faults_.warning(where, words + " any more; the next start refuses it")
+                  : faults_.error(where, words);
 }
 
 std::optional<ApprovalTerms> Reader::approval(json::Value value, const ApprovalTerms& base) {
   if (!object(value, "`approval`")) return std::nullopt;
   only(value, {"by", "expires", "quorum", "notOwner", "revision", "grants", "sessionUser"}, "`approval`");
   ApprovalTerms out = base;
-  const std::size_t before = faults_.all().size();
+  const std::size_t before = faults_.errors();
   if (const json::Value by = value.find("by")) {
     out.by.clear();
     for (const auto& [where, text] : words(by, "`by`")) {
       const auto named = [&](const Person& person) { return person.id == text || person.in_group(text); };
-      if (!std::ranges::any_of(vocabulary_.people, named)) {
+      if (std::ranges::any_of(vocabulary_.people, named)) {
+        out.by.push_back(text);
+        continue;
+      }
+      if (std::ranges::any_of(vocabulary_.former_people, named)) {
+        gone(where, "group or person", text);
+      } else {
         std::vector<std::string> known;
         for (const Person& person : vocabulary_.people) {
           known.push_back(person.id);
@@ -88,7 +97,7 @@ std::optional<ApprovalTerms> Reader::approval(json::Value value, const ApprovalT
   if (out.quorum > 1 && (out.grants || out.session_user)) {
     faults_.error(value, "neither grants nor the session's own user can serve a quorum above one");
   }
-  if (faults_.all().size() == before) check_quorum(out, value);
+  if (faults_.errors() == before) check_quorum(out, value);
   return out;
 }
 

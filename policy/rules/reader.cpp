@@ -51,6 +51,12 @@ void Reader::unknown(json::Value where, std::string_view kind, std::string_view 
   faults_.error(where, std::move(message));
 }
 
+void Reader::gone(json::Value where, std::string_view kind, std::string_view name) {
+  faults_.warning(where, "the " + std::string(kind) + " " + quoted(name) +
+                             " is gone from the config: this speaks of nobody now; take it out, the next start refuses "
+                             "it");
+}
+
 void Reader::idle(json::Value where, std::string message) {
   idle_is_error_ ? faults_.error(where, std::move(message)) : faults_.warning(where, std::move(message));
 }

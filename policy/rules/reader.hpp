@@ -47,6 +47,8 @@ class Reader {
   [[nodiscard]] std::string meaning(json::Value value) const;                       // canonical, variables replaced
   void unknown(json::Value where, std::string_view kind, std::string_view name, std::span<const std::string> known,
                std::string_view otherwise);
+  // A name that was known before the reload: no error, or whoever was taken away would go on.
+  void gone(json::Value where, std::string_view kind, std::string_view name);
   void idle(json::Value where, std::string message);
 
   // Rules (parse_match.cpp, check_match.cpp, parse_rule.cpp).

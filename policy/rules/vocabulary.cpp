@@ -19,6 +19,15 @@ bool Vocabulary::knows_group(std::string_view group) const {
          std::ranges::any_of(principals, [&](const Principal& principal) { return principal.in_group(group); });
 }
 
+bool Vocabulary::knew_group(std::string_view group) const {
+  return std::ranges::any_of(former_principals, [&](const Principal& principal) { return principal.in_group(group); });
+}
+
+bool Vocabulary::knew_principal(std::string_view id) const {
+  return std::ranges::find(former_principals, id, &Principal::id) != former_principals.end() ||
+         std::ranges::find(former_people, id, &Person::id) != former_people.end();
+}
+
 bool Vocabulary::knows_principal(std::string_view id) const {
   return id == "gateway" || id == "client:local" || id.starts_with("local:") || id.starts_with("anonymous:") ||
          std::ranges::find(principals, id, &Principal::id) != principals.end() ||

@@ -42,10 +42,16 @@ struct Vocabulary {
   std::vector<Principal> principals;  // the clients of the config, with their groups
   std::vector<std::string> groups;    // client groups that rules may name, beside those of `principals`
   std::vector<Person> people;  // as in force (with the `owner` that first start makes); for `approval.by` and `quorum`
+  // Those who were in force before a reload: what still speaks of them is warned of, so that taking somebody away is in
+  // force at once. Empty at a start.
+  std::vector<Principal> former_principals;
+  std::vector<Person> former_people;
   Variables variables;
 
   [[nodiscard]] const VocabularyServer* server(std::string_view id) const;
   [[nodiscard]] bool knows_group(std::string_view group) const;  // of clients
+  [[nodiscard]] bool knew_group(std::string_view group) const;   // before the reload
+  [[nodiscard]] bool knew_principal(std::string_view id) const;  // before the reload
   // `gateway`, `client:local`, `local:…` and `anonymous:…` are known without being listed; people are principals too.
   [[nodiscard]] bool knows_principal(std::string_view id) const;
   // Whether the id of somebody, listed or not, may begin so.

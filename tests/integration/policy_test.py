@@ -90,6 +90,22 @@ class Policy(Case):
         last = self.policy_receipts(g)[-1]
         self.assertEqual((last["action"], last["by"], last["reason"]), ("reloaded", "owner", "accepted"))
 
+    def test_a_client_that_is_taken_away_is_out_although_a_rule_still_names_it(self):
+        digest = {name: hashlib.sha256(name.encode()).hexdigest() for name in ("one", "two")}
+        one = {"id": "agent:one", "tokenSha256": digest["one"], "groups": ["ops"]}
+        two = {"id": "agent:two", "tokenSha256": digest["two"]}
+        g = self.start(policy({"id": "r", "allow": {"server": "odd", "group": "ops"}},
+                              {"id": "n", "deny": {"server": "odd", "tool": "stderr", "principal": "agent:one"}}),
+                       clients=[one, two])
+        client = Http(g, token="one").connect()
+        self.assertFalse(client.call("odd__raw", {"a": 1}).get("isError"))
+        g.write({**json.loads(g.config.read_text()), "clients": [two]})
+        done = self.ask(g, "reload")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(self.view(g)["state"], "in_force")
+        self.assertEqual(" ".join(self.view(g)["faults"]).count("is gone from the config"), 2)
+        self.assertEqual(client.post(b'{"jsonrpc":"2.0","id":9,"method":"tools/list"}').status, 401)
+
     def test_a_file_that_goes_back_waits_for_nobody(self):
         g = self.start(policy(ALL, NO_RAW))
         self.write(policy(ALL))

@@ -98,8 +98,9 @@ class CheckConfig : public testing::Test {
     files_.files["/c/policy.jsonc"] = kPolicy;
     files_.files["/c/trust.lock.json"] = design_lock();
   }
-  LoadedConfig load(bool strict = false) {
+  LoadedConfig load(bool strict = false, Former former = {}) {
     SettingsRequest request;
+    request.former = std::move(former);
     request.file = "/c/sallyport.jsonc";
     request.default_state = "/state";
     return load_config(request, environment_of({}), files_, {.strict = strict});
@@ -403,6 +404,70 @@ TEST_F(CheckConfig, NamesThePlaceOfAFaultInTheLock) {
   EXPECT_FALSE(config.book);
   EXPECT_NE(text(config).find("/c/trust.lock.json:10:7: error: unknown member `eras`"), std::string::npos)
       << text(config);
+}
+
+// Every way in which files may name who was taken away: a start refuses it, a reload says so and goes on.
+TEST_F(CheckConfig, TakesSomebodyAwayInAReloadAlthoughTheFilesStillNameThem) {
+  const std::string client = R"({ "id": "agent:ci", "tokenSha256": ")" + std::string(64, 'a') +
+                             R"(", "groups": ["agents", "support"], "owner": "user:eve" })";
+  const std::string dana = R"({ "id": "user:dana", "tokenSha256": ")" + std::string(64, 'b') +
+                           R"(", "roles": ["approver"], "groups": ["owners", "payments"] })";
+  const std::string eve = R"({ "id": "user:eve", "tokenSha256": ")" + std::string(64, 'c') +
+                          R"(", "roles": ["approver"], "groups": ["second"] })";
+  const std::string other = R"({ "id": "agent:x", "tokenSha256": ")" + std::string(64, 'd') + R"(" })";
+  const auto config_of = [&](const std::string& clients, const std::string& people) {
+    return R"({ "mcpServers": { "files": { "command": "npx" }, "orders": { "url": "https://orders.example/mcp" }, "export": { "command": "export-worker" } },
+      "vars": { "project": "/home/me/project" }, "clients": [ )" +
+           clients + R"( ], "people": [ )" + people +
+           R"( ], "trust": "trust.jsonc", "policy": "policy.jsonc", "state": "state" })";
+  };
+  const auto policy_of = [](const std::string& rule, const std::string& tests) {
+    return R"({ "default": "ask", "rules": [ { "id": "r", )" + rule + R"( } ], "tests": [ )" + tests + R"( ] })";
+  };
+  const auto without = [](std::string text, const std::string& part, const std::string& instead) {
+    return text.replace(text.find(part), part.size(), instead);
+  };
+  const std::string by_two = R"("ask": { "server": "orders" }, "approval": { "quorum": 2 })";
+  const std::string call = R"({ "call": { "server": "files", "tool": "read_file", "arguments": {"path": "a"}, )";
+  struct Row {
+    std::string clients, people, policy;
+  };
+  const std::string all = dana + ", " + eve;
+  const std::vector<Row> rows{
+      {other, all, policy_of(R"("deny": { "group": "support" })", "")},
+      {other, all, policy_of(R"("deny": { "principal": "agent:ci" })", "")},
+      {without(client, R"(, "support")", ""), all,
+       policy_of(R"("allow": { "server": "files", "group": "support" })", "")},
+      {other, all, policy_of(R"("deny": { "server": "files" }, "unless": { "group": "agents" })", "")},
+      {other, all,
+       policy_of(R"("deny": { "server": "orders" })", call + R"("principal": "agent:ci" }, "verdict": "ask" })")},
+      {other, all,
+       policy_of(R"("deny": { "server": "orders" })",
+                 call + R"("principal": "x", "groups": ["support"] }, "verdict": "ask" })")},
+      {client, dana, policy_of(R"("deny": { "server": "files" })", "")},  // who owned the client
+      {other, dana, policy_of(R"("ask": { "server": "orders" }, "approval": { "by": "second" })", "")},
+      {other, dana, policy_of(R"("ask": { "server": "orders" }, "approval": { "by": ["user:eve", "owners"] })", "")},
+      {other, dana, policy_of(R"("deny": { "principal": "user:eve" })", "")},
+      {other, dana, policy_of(by_two, "")},
+      {other, dana + ", " + without(eve, "approver", "auditor"), policy_of(by_two, "")},
+  };
+  for (const Row& row : rows) {
+    files_.files["/c/sallyport.jsonc"] = config_of(client + ", " + other, all);
+    files_.files["/c/policy.jsonc"] = row.policy;
+    const LoadedConfig before = load();
+    ASSERT_TRUE(before.settings && before.book) << text(before) << row.policy;
+    files_.files["/c/sallyport.jsonc"] = config_of(row.clients, row.people);
+    const LoadedConfig at_start = load();
+    EXPECT_FALSE(at_start.settings && at_start.book) << row.policy;
+    const LoadedConfig reloaded = load(false, {before.settings->clients, before.settings->people});
+    EXPECT_TRUE(reloaded.settings && reloaded.book) << text(reloaded) << row.policy;
+    EXPECT_NE(text(reloaded).find("the next start refuses it"), std::string::npos) << text(reloaded) << row.policy;
+  }
+  // A name that nobody ever had is refused all the same.
+  files_.files["/c/sallyport.jsonc"] = config_of(client, all);
+  files_.files["/c/policy.jsonc"] = policy_of(R"("deny": { "group": "suport" })", "");
+  const LoadedConfig misspelled = load(false, {load().settings->clients, {}});
+  EXPECT_FALSE(misspelled.book);
 }
 
 // Each member of both files replaced by something else: the check always answers, and says why whenever it refuses.

@@ -71,7 +71,9 @@ class Largest {
   trust::NoteReader reader_{[this](std::string note) { take(std::move(note)); }};
 };
 
-Result<AnchorView> look_in_file(const std::string& path, std::string origin, std::uint64_t from) {
+}  // namespace
+
+Result<AnchorView> look_in_anchor(const std::string& path, std::string origin, std::uint64_t from) {
   AnchorView view;
   view.asked = true;
   const FileHandle file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -94,8 +96,6 @@ Result<AnchorView> look_in_file(const std::string& path, std::string origin, std
   return view;
 }
 
-}  // namespace
-
 asio::awaitable<Status> Anchor::add(std::string note) {
   if (!settings_.file.empty()) {
     Status added;
@@ -112,7 +112,7 @@ asio::awaitable<Status> Anchor::add(std::string note) {
 asio::awaitable<Result<AnchorView>> Anchor::look(std::string origin, std::uint64_t from) {
   if (!settings_.file.empty()) {
     Result<AnchorView> view;
-    const std::function<void()> read = [&] { view = look_in_file(settings_.file, origin, from); };
+    const std::function<void()> read = [&] { view = look_in_anchor(settings_.file, origin, from); };
     co_await workers_.run(read);
     co_return view;
   }

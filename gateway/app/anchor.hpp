@@ -26,6 +26,9 @@ struct AnchorView {
   std::size_t others = 0;  // notes of other logs, and torn ones
 };
 
+// As Anchor::look() of a file, without a loop; blocks.
+[[nodiscard]] Result<AnchorView> look_in_anchor(const std::string& path, std::string origin, std::uint64_t from);
+
 class Anchor {
  public:
   Anchor(AnchorSettings settings, asio::any_io_executor loop, Workers& workers)

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "gateway/app/anchor.hpp"
 #include "gateway/app/credentials.hpp"
 #include "gateway/app/duplicates.hpp"
 #include "gateway/app/local_commands.hpp"
@@ -13,6 +14,7 @@
 #include "gateway/app/rules.hpp"
 #include "gateway/cli/verify_file.hpp"
 #include "gateway/config/files.hpp"
+#include "gateway/config/load.hpp"
 #include "gateway/storage/sqlite_store.hpp"
 #include "schemas/core/canonical.hpp"
 #include "schemas/core/encoding.hpp"
@@ -43,22 +45,87 @@ Status find_pruned(ReadOnlyStore& store, trust::VerifyOptions& options) {
   });
 }
 
-// The log of a state folder, judged by the keys that the folder has, and by those that the invocation names if there
-// are any.
+// The keys that the folder has, as its own gateway uses them.
+Status own_checkpoint_keys(const std::string& folder, ReadOnlyStore& store, trust::VerifyOptions& options) {
+  auto pem = SystemFiles().read(folder + "/checkpoint.pub", 64U << 10);
+  auto key = pem ? trust::PublicKey::from_pem(pem->bytes) : Result<trust::PublicKey>(fail(pem.error()));
+  if (key) options.checkpoint_keys.push_back(std::move(*key));
+  return store.read([&](Tx& tx) -> Status {
+    auto former = former_checkpoint_keys(tx);
+    if (!former) return fail(former.error());
+    for (FormerKey& one : *former) options.checkpoint_keys.push_back(std::move(one.key));
+    return {};
+  });
+}
+
+// Of the config that speaks of this folder; a folder named without one may be anybody's.
+AnchorSettings configured_anchor(const cli::Invocation& invocation) {
+  if (!invocation.state.empty() && invocation.config.empty()) return {};
+  auto request = settings_request(invocation);
+  if (!request) return {};
+  const LoadedSettings loaded = load_settings(*request, process_environment(), SystemFiles());
+  if (!loaded.readable) return {};
+  return {loaded.readable->anchor_file, loaded.readable->anchor_command, loaded.readable->anchor_newest};
+}
+
+// The newest note of the anchor, as a start would judge it. How many entries it covers; 0: it says nothing.
+Result<std::uint64_t> ask_anchor(const AnchorSettings& anchor, ReadOnlyStore& store, trust::VerifyOptions& options,
+                                 cli::Terminal& terminal) {
+  if (anchor.file.empty()) {
+    if (!anchor.none())
+      terminal.err("the anchor is a command, and was not looked at: give what it holds with --checkpoint\n");
+    return std::uint64_t{0};
+  }
+  AnchorMark mark;
+  const Status read = store.read([&](Tx& tx) -> Status {
+    mark = anchor_mark(tx, anchor.file);
+    return {};
+  });
+  if (!read) return fail(read.error());
+  auto view = look_in_anchor(anchor.file, trust::checkpoint_origin(store.log_id()), mark.from);
+  if (!view) return fail(view.error());
+  if (mark.from > 0)
+    terminal.err(
+        fmt::format("what `{}` held before a rollback was accepted was not looked at\n", visible(anchor.file)));
+  auto note = trust::parse_checkpoint(view->note);
+  const std::uint64_t size = note ? note->checkpoint.size : 0;
+  if (size < mark.size) {
+    return fail(ErrorCode::conflict,
+                fmt::format("the anchor `{}` holds no checkpoint over {} entries, and one was sent to it: it is not "
+                            "mounted, or somebody took away from it",
+                            visible(anchor.file), mark.size));
+  }
+  if (note) options.checkpoints.push_back(std::move(*note));
+  return size;
+}
+
+// What lies beside the log proves nothing of its end, but must not contradict it.
+void add_beside(const std::string& folder, trust::VerifyOptions& options) {
+  auto note = SystemFiles().read(folder + "/" + std::string(kCheckpointFile), 64U << 10);
+  if (!note) return;
+  auto own = trust::parse_checkpoint(note->bytes);
+  if (own && own->checkpoint.size > options.anchors_to) options.checkpoints.push_back(std::move(*own));
+}
+
+// The log of a state folder, judged by the keys that the folder has, by what the anchor of its config holds, and by
+// what the invocation names in place of these.
 int verify_state(const cli::Invocation& invocation, const std::string& folder, ReadOnlyStore& store,
                  cli::Terminal& terminal) {
   auto options = cli::verify_options(invocation);
   if (!options) return cli::complain(terminal, options.error().message);
   if (options->keys.empty()) options->keys = store.receipt_keys();
   options->log = store.log_id();
-  // What lies beside the log proves nothing of its end, but must not contradict it.
-  if (auto note = SystemFiles().read(folder + "/" + std::string(kCheckpointFile), 64U << 10);
-      note && options->checkpoints.empty()) {
-    if (auto own = trust::parse_checkpoint(note->bytes)) options->checkpoints.push_back(std::move(*own));
-    auto pem = SystemFiles().read(folder + "/checkpoint.pub", 64U << 10);
-    auto key = pem ? trust::PublicKey::from_pem(pem->bytes) : Result<trust::PublicKey>(fail(pem.error()));
-    if (key && options->checkpoint_keys.empty()) options->checkpoint_keys.push_back(std::move(*key));
-    options->anchors = false;
+  if (options->checkpoint_keys.empty()) {
+    if (auto added = own_checkpoint_keys(folder, store, *options); !added)
+      return cli::complain(terminal, added.error().message);
+  }
+  bool anchor_lost = false;
+  if (options->checkpoints.empty()) {
+    auto anchored = ask_anchor(configured_anchor(invocation), store, *options, terminal);
+    if (!anchored) terminal.err("sallyport: " + anchored.error().message + "\n");
+    anchor_lost = !anchored;
+    options->anchors_to = anchored.value_or(0);
+    add_beside(folder, *options);
   }
   if (Status based = find_pruned(store, *options); !based) return cli::complain(terminal, based.error().message);
   cli::VerifyRun run(std::move(*options));
@@ -70,7 +137,8 @@ int verify_state(const cli::Invocation& invocation, const std::string& folder, R
     return true;
   });
   if (!read) return cli::complain(terminal, read.error().message);
-  return run.finish(terminal, invocation.json);
+  const int judged = run.finish(terminal, invocation.json);
+  return anchor_lost && judged == cli::kYes ? cli::kNo : judged;
 }
 
 int export_log(const cli::Invocation& invocation, ReadOnlyStore& store, cli::Terminal& terminal) {

@@ -25,21 +25,16 @@ constexpr std::string_view kMarkSetting = "receipts.anchor";
 // Checkpoint keys of before, each with the number of entries that its checkpoints may cover.
 constexpr std::string_view kFormerSetting = "checkpoint.keys";
 
-struct Mark {
-  std::uint64_t size = 0;  // entries that the newest note there covers
-  std::uint64_t from = 0;  // of a file: what stands before it is of a time that was rolled back
-};
-
-std::string mark_text(const Mark& mark, const std::string& place) {
+std::string mark_text(const AnchorMark& mark, const std::string& place) {
   return fmt::format("{} {} {}", mark.size, mark.from, place);
 }
 
 // Of that place; another one holds nothing of ours yet.
-Mark read_mark(const std::string& text, const std::string& place) {
+AnchorMark read_mark(const std::string& text, const std::string& place) {
   const std::size_t first = text.find(' ');
   const std::size_t second = first == std::string::npos ? first : text.find(' ', first + 1);
   if (second == std::string::npos || text.substr(second + 1) != place) return {};
-  Mark mark;
+  AnchorMark mark;
   std::from_chars(text.data(), text.data() + first, mark.size);
   std::from_chars(text.data() + first + 1, text.data() + second, mark.from);
   return mark;
@@ -142,14 +137,9 @@ asio::awaitable<Status> LogKeeper::check_note(std::string note, std::string wher
   co_return Status{};
 }
 
-// Signed by a key that was changed since, over what was there then.
-asio::awaitable<Result<bool>> LogKeeper::is_of_former(const trust::SignedCheckpoint& note) {
-  std::string kept;
-  auto read = co_await store_.read([&](Tx& tx) -> Status {
-    kept = tx.setting(kFormerSetting).value_or("");
-    return {};
-  });
-  if (!read) co_return fail(read.error());
+Result<std::vector<FormerKey>> former_checkpoint_keys(Tx& tx) {
+  std::vector<FormerKey> out;
+  const std::string kept = tx.setting(kFormerSetting).value_or("");
   for (std::string_view rest = kept; !rest.empty();) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
@@ -157,11 +147,28 @@ asio::awaitable<Result<bool>> LogKeeper::is_of_former(const trust::SignedCheckpo
     std::uint64_t size = 0;
     std::from_chars(line.data(), line.data() + std::min(space, line.size()), size);
     const auto der = space == std::string_view::npos ? std::nullopt : from_base64(line.substr(space + 1));
-    const auto key = der ? trust::PublicKey::from_der(*der) : Result<trust::PublicKey>(fail(ErrorCode::corrupt, ""));
-    if (!key) co_return fail(ErrorCode::corrupt, "what the store keeps of former checkpoint keys is damaged");
-    if (note.checkpoint.size <= size && trust::verify_checkpoint(note, *key)) co_return true;
+    auto key = der ? trust::PublicKey::from_der(*der) : Result<trust::PublicKey>(fail(ErrorCode::corrupt, ""));
+    if (!key) return fail(ErrorCode::corrupt, "what the store keeps of former checkpoint keys is damaged");
+    out.push_back({std::move(*key), size});
   }
-  co_return false;
+  return out;
+}
+
+AnchorMark anchor_mark(Tx& tx, const std::string& place) {
+  return read_mark(tx.setting(kMarkSetting).value_or(""), place);
+}
+
+// Signed by a key that was changed since, over what was there then.
+asio::awaitable<Result<bool>> LogKeeper::is_of_former(const trust::SignedCheckpoint& note) {
+  Result<std::vector<FormerKey>> former;
+  auto read = co_await store_.read([&](Tx& tx) -> Status {
+    former = former_checkpoint_keys(tx);
+    return former ? Status{} : Status(fail(former.error()));
+  });
+  if (!read) co_return fail(read.error());
+  co_return std::ranges::any_of(*former, [&](const FormerKey& one) {
+    return note.checkpoint.size <= one.size && trust::verify_checkpoint(note, one.key);
+  });
 }
 
 Status LogKeeper::retire_key(Tx& tx, std::uint64_t size) const {
@@ -204,7 +211,7 @@ asio::awaitable<Status> LogKeeper::check_anchor() {
     return {};
   });
   if (!read) co_return read;
-  const Mark mark = read_mark(kept, anchor_.place());
+  const AnchorMark mark = read_mark(kept, anchor_.place());
   auto view = co_await anchor_.look(trust::checkpoint_origin(store_.log_id()), mark.from);
   if (!view) co_return fail(view.error());
   if (!view->asked) co_return Status{};
@@ -312,7 +319,7 @@ asio::awaitable<Status> LogKeeper::remember() {
   if (anchor_.none() || !sent) co_return Status{};
   const std::string place = anchor_.place();
   auto kept = co_await store_.commit(Durability::crash, [&](Tx& tx) -> Status {
-    Mark mark = read_mark(tx.setting(kMarkSetting).value_or(""), place);
+    AnchorMark mark = read_mark(tx.setting(kMarkSetting).value_or(""), place);
     mark.size = sent->checkpoint.size;
     return tx.put_setting(kMarkSetting, mark_text(mark, place));
   });

@@ -30,6 +30,20 @@ struct Retention {
       std::chrono::hours(24 * 7);  // how long they are known at least, whatever becomes of their receipts
 };
 
+// What the store knows of the anchor, by its place (Anchor::place()); another place holds nothing of ours yet.
+struct AnchorMark {
+  std::uint64_t size = 0;  // entries that the newest note there covers
+  std::uint64_t from = 0;  // of a file: what stands before it is of a time that was rolled back
+};
+[[nodiscard]] AnchorMark anchor_mark(Tx& tx, const std::string& place);
+
+// Checkpoint keys of before, each with the number of entries that its checkpoints may cover. Error: corrupt.
+struct FormerKey {
+  trust::PublicKey key;
+  std::uint64_t size = 0;
+};
+[[nodiscard]] Result<std::vector<FormerKey>> former_checkpoint_keys(Tx& tx);
+
 class LogKeeper {
  public:
   // All references outlive it. `file`: where the newest note is kept beside the store, so that a store that was put

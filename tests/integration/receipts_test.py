@@ -185,6 +185,36 @@ class Receipts(Case):
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("--accept-rollback", done.stderr)
 
+    def test_verify_asks_the_anchor_of_the_config(self):
+        anchor = self.folder / "anchor"
+        g = self.leaking(receipts={"anchor": {"file": str(anchor)}}).start()
+        g.stop()
+        self.copy(g, "before")
+        g.start()
+        g.client().connect().call("leak__put", {"id": "7"})
+        g.stop()
+
+        def judged(code, *words):
+            done = g.run("receipts", "verify", "--json", *words)
+            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+            report = json.loads(done.stdout)
+            return report, {one["kind"] for one in report["findings"]}
+
+        for words in ((), ("--checkpoint", anchor)):
+            report, kinds = judged(0, *words)
+            self.assertEqual((report["anchored"], kinds), (report["entries"], set()))
+        self.put_back(g, "before", ())
+        for words in ((), ("--checkpoint", anchor)):
+            self.assertIn("shorter-than-checkpoint", judged(1, *words)[1])
+        # Somebody took away from the anchor what was sent to it.
+        anchor.unlink()
+        done = g.run("receipts", "verify")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("somebody took away from it", done.stderr)
+        config = json.loads(g.config.read_text())
+        g.write({**config, "receipts": {"anchor": {"command": ["/bin/false"]}}})
+        self.assertIn("was not looked at", g.run("receipts", "verify").stderr)
+
     def test_a_log_that_was_put_back_does_not_start_until_an_operator_says_so(self):
         anchor = self.folder / "anchor"
         g = self.leaking(rules=[], receipts={"anchor": {"file": str(anchor)}}).start()

@@ -300,7 +300,8 @@ void Verifier::pass_checkpoints() {
                     : fmt::format("the checkpoint over {} entries cannot hold: entries are missing", checkpoint.size));
       continue;
     }
-    if (options_.anchors && !options_.checkpoint_keys.empty() && complete_) report_.anchored = checkpoint.size;
+    const bool anchors = checkpoint.size <= options_.anchors_to && !options_.checkpoint_keys.empty();
+    if (anchors && complete_) report_.anchored = checkpoint.size;
   }
 }
 

@@ -52,7 +52,8 @@ struct VerifyOptions {
   std::vector<SignedCheckpoint> checkpoints;
   // None: checkpoints are compared, but anchor nothing. A `key` receipt that one of them endorses adds its successor.
   std::vector<PublicKey> checkpoint_keys;
-  bool anchors = true;  // false: checkpoints that lie beside the log; they must fit, and prove nothing of its end
+  // Checkpoints over more entries than that lie beside the log; they must fit, and prove nothing of its end.
+  std::uint64_t anchors_to = ~std::uint64_t{0};
   bool signatures = true;
   std::size_t max_findings = 1000;   // further ones are counted
   std::optional<MerkleTree> pruned;  // what stood before the first line of a pruned log

@@ -390,7 +390,7 @@ TEST_F(Verification, GoesOnBehindWhatWasPruned) {
 
 TEST_F(Verification, ACheckpointBesideTheLogMustFitAndAnchorsNothing) {
   auto beside = options();
-  beside.anchors = false;
+  beside.anchors_to = 0;
   EXPECT_EQ(kinds(verify(log_.lines, beside)), std::vector{Kind::tail_not_anchored});
   const std::vector<std::string> shorter(log_.lines.begin(), log_.lines.end() - 1);
   EXPECT_TRUE(holds(kinds(verify(shorter, beside)), Kind::shorter_than_checkpoint));

@@ -37,9 +37,11 @@ int accept(Remote& remote, const std::string& page, const std::string& digest) {
 }  // namespace
 
 int policy_command(Remote& remote) {
-  const bool reads = remote.invocation.command == Command::reload;
-  auto page =
-      reads ? remote.client.post("/api/v1/reload", "{}", kReading) : remote.client.get("/api/v1/policy", kReading);
+  // What was saved a moment ago may not have been read yet; who accepts or compares means what lies there now.
+  auto page = remote.client.post("/api/v1/reload", "{}", kReading);
+  const bool shows = remote.invocation.command != Command::reload;
+  if (!page && shows && (page.error().code == ErrorCode::invalid || page.error().code == ErrorCode::forbidden))
+    page = remote.client.get("/api/v1/policy", kReading);
   if (!page) {  // files with faults are a no: what was in force stays
     const int code = remote.failed(page.error());
     return page.error().code == ErrorCode::invalid ? kNo : code;

@@ -106,6 +106,23 @@ class Policy(Case):
         self.assertEqual(" ".join(self.view(g)["faults"]).count("is gone from the config"), 2)
         self.assertEqual(client.post(b'{"jsonrpc":"2.0","id":9,"method":"tools/list"}').status, 401)
 
+    def test_accept_and_diff_are_about_the_file_as_it_lies_there(self):
+        g = self.start(policy(ALL, NO_RAW))
+        client = g.client().connect()
+        for n in range(4):
+            self.write(policy(ALL, {"id": "n%d" % n, "deny": {"server": "odd", "tool": "stderr", "arguments": {"count": n}}}))
+            done = self.ask(g, "policy", "diff")
+            self.assertEqual(done.returncode, 1, done.stdout)
+            self.assertIn("is gone", done.stdout)
+            done = self.ask(g, "policy", "accept", "--yes")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(code_of(client.call("odd__stderr", {"count": n})), "POLICY_DENIED")
+        self.write(policy({"id": "all", "alow": {}}))
+        for words in (("policy", "accept", "--yes"), ("policy", "diff")):
+            done = self.ask(g, *words)
+            self.assertEqual(done.returncode, 1, done.stdout)
+            self.assertIn("did you mean `allow`", done.stdout + done.stderr)
+
     def test_a_file_that_goes_back_waits_for_nobody(self):
         g = self.start(policy(ALL, NO_RAW))
         self.write(policy(ALL))

@@ -89,8 +89,8 @@ TEST_F(Commands, EveryVerbAsksItsRoute) {
       {{"call", "s", "t", R"({"a":1e2})"}, R"(call|s|t|{"a":1e2})"},
       {{"trust", "diff", "s", "t"}, "trust_review|s|t"},
       {{"reload"}, "reload"},
-      {{"policy", "accept"}, "policy"},
-      {{"policy", "diff"}, "policy"},
+      {{"policy", "accept"}, "reload"},
+      {{"policy", "diff"}, "reload"},
   };
   for (const auto& [words, expected] : table) {
     EXPECT_EQ(run(words), 0) << words[0] << terminal.said;
@@ -266,15 +266,15 @@ TEST_F(Commands, WhatMayLoosenIsShownAndAcceptedByTheDigestOfWhatWasShown) {
   EXPECT_TRUE(terminal.said.contains("looser: the deny `no` is gone.")) << terminal.said;
   EXPECT_TRUE(terminal.said.contains("--shown sha256:cc")) << terminal.said;
   EXPECT_EQ(run({"policy", "accept", "--shown", "sha256:ee"}), 1) << "another one was shown";
-  EXPECT_EQ(rig.desk.taken(), std::vector<std::string>{"user:dana|policy"});
+  EXPECT_EQ(rig.desk.taken(), std::vector<std::string>{"user:dana|reload"}) << "what lies there now";
   EXPECT_EQ(run({"policy", "accept", "--shown", "sha256:cc"}), 0);
-  EXPECT_EQ(rig.desk.taken(), (std::vector<std::string>{"user:dana|policy", "user:dana|policy_accept|sha256:cc"}));
+  EXPECT_EQ(rig.desk.taken(), (std::vector<std::string>{"user:dana|reload", "user:dana|policy_accept|sha256:cc"}));
   EXPECT_EQ(run({"reload", "--yes"}), 0);
   EXPECT_EQ(rig.desk.taken(), (std::vector<std::string>{"user:dana|reload", "user:dana|policy_accept|sha256:cc"}));
   EXPECT_TRUE(terminal.printed.contains("in force now: policy sha256:dd")) << terminal.printed;
   EXPECT_EQ(run({"policy", "diff"}), 1);
-  EXPECT_EQ(rig.desk.taken(), std::vector<std::string>{"user:dana|policy"});
-  rig.desk.answer("policy", R"({"state":"refused","refused":"p.jsonc:1:2: error: m","policy":"a","trust":"b"})");
+  EXPECT_EQ(rig.desk.taken(), std::vector<std::string>{"user:dana|reload"});
+  rig.desk.answer("reload", R"({"state":"refused","refused":"p.jsonc:1:2: error: m","policy":"a","trust":"b"})");
   EXPECT_EQ(run({"policy", "accept"}), 1);
   EXPECT_TRUE(terminal.printed.contains("refused: p.jsonc:1:2")) << terminal.printed;
 }

@@ -90,6 +90,25 @@ Result<trust::LockFile> look(const SettingsRequest& request, Starter& starter, c
   return lock;
 }
 
+// What a server says of its own tools is no proof: a person who sees the list may take it, nobody else does for them.
+std::string tell_claims(Starter& starter, bool take) {
+  std::string claims;
+  for (StarterServer& server : starter.servers) {
+    for (StarterTool& tool : server.tools) {
+      if (!tool.effect) continue;
+      claims += fmt::format("  {}/{}\n", visible(server.id), visible(tool.name));
+      if (!take) tool.effect.reset();
+    }
+  }
+  if (claims.empty()) return claims;
+  return (take ? "These tools say of themselves that they only read. trust.jsonc will believe it, and the rule `reads` "
+                 "then lets them run unasked; take out, afterwards, what you do not believe:\n"
+               : "These tools say of themselves that they only read. Nobody was asked, so they stay unrated and ask "
+                 "every time; in trust.jsonc write the effect of those that you believe, and take away the `//` of the "
+                 "rule `reads` in policy.jsonc:\n") +
+         claims;
+}
+
 std::string paste_lines(const std::string& config) {
   const std::string entry = fmt::format(R"({{"command":"sallyport","args":["stdio","--config",{}]}})", quote(config));
   return fmt::format(
@@ -136,6 +155,7 @@ int init_command(const cli::Invocation& invocation, cli::Terminal& terminal) {
   auto lock = look(bare, starter, terminal);
   if (!lock) return cli::complain(terminal, lock.error().message);
 
+  terminal.err(tell_claims(starter, !invocation.yes));
   const std::vector<Written> written{{config_file, *request.text, 0600},
                                      {folder + "/trust.jsonc", starter_trust(starter), 0644},
                                      {folder + "/policy.jsonc", starter_policy(starter), 0644},

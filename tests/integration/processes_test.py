@@ -8,7 +8,7 @@ import socket
 import sys
 import threading
 
-from gateway import FIXTURE, LIMIT, PROGRAMS, Case, Lines, Process, descendants, environment, main, wait_until, words_of
+from gateway import FIXTURE, LIMIT, PROGRAMS, SOURCE, Case, Lines, Process, descendants, environment, main, wait_until, words_of
 
 ODD = {"command": sys.executable, "args": ["-B", FIXTURE]}
 TRUST = {"servers": {"odd": {"tools": {"raw": "read", "sleep": "read", "inside": "read", "grandchild": "read"}}}}
@@ -242,6 +242,22 @@ class Processes(Case):
         self.assertIn("odd__raw", {tool["name"] for tool in client.tools()})
         client.close()
         self.assertEqual(server.end(), 0)
+
+    def test_init_without_a_person_believes_no_server(self):
+        server = {"command": sys.executable, "args": ["-B", str(SOURCE / "tests/fixtures/servers/full_server.py")]}
+        theirs = self.folder / "mcp.json"
+        theirs.write_text(json.dumps({"mcpServers": {"full": server}}))
+        env = environment(HOME=str(self.folder), XDG_CONFIG_HOME=str(self.folder / ".config"))
+        done = self.run_program("init", theirs, "--yes", env=env)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("say of themselves that they only read", done.stderr)
+        made = self.folder / ".config/sallyport"
+        claimed = re.findall(r"\n  full/(\S+)", done.stderr)
+        self.assertTrue(claimed)
+        for name in claimed:
+            self.assertRegex((made / "trust.jsonc").read_text(), r'\n *// "%s": "…",' % re.escape(name))
+        self.assertIn('// { "id": "reads"', (made / "policy.jsonc").read_text())
+        self.assertEqual(self.run_program("check", "--state", self.folder / "state", env=env).returncode, 0)
 
 
 if __name__ == "__main__":

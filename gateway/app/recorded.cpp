@@ -102,6 +102,7 @@ Status each_line(std::istream& in, const std::string& name, const std::function<
 }  // namespace
 
 bool decided_by_rules(const RecordedCall& call) {
+  if (call.server.empty()) return false;  // of no tool that there was
   static constexpr std::array kByRules{"POLICY_DENIED",     "APPROVAL_PENDING", "APPROVAL_DENIED",
                                        "APPROVAL_EXPIRED",  "NO_APPROVER",      "APPROVAL_INVALIDATED",
                                        "EVIDENCE_REQUIRED", "RULE_FAILED",      "HOOK_FAILED"};

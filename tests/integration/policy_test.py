@@ -285,6 +285,18 @@ class Policy(Case):
         self.assertEqual(done.returncode, 2)
         self.assertIn("line 1", done.stderr)
 
+    def test_replay_leaves_out_what_no_rule_decided(self):
+        g = self.start(policy({"id": "reads", "allow": {"server": "odd", "tool": "raw"}}))
+        client = g.client().connect()
+        self.assertFalse(client.call("odd__raw", {"a": 1}).get("isError"))
+        for name in ("odd__nope", "nope__raw", "nope"):
+            self.assertIn("error", client.ask("tools/call", {"name": name, "arguments": {}}))
+        self.assertIn("error", client.ask("resources/read", {"uri": "nope://x"}))
+        g.stop()
+        done = g.run("policy", "replay", "--json")
+        told = json.loads(done.stdout)
+        self.assertEqual((done.returncode, told["looser"], told["stricter"], told["same"]), (0, 0, 0, 1), told)
+
     def test_replay_reads_the_vault_of_a_running_gateway(self):
         hashes = {name: hashlib.sha256(name.encode()).hexdigest() for name in ("one", "dana", "kim")}
         g = self.start(policy(ALL), clients=[{"id": "agent:one", "tokenSha256": hashes["one"]}],

@@ -118,6 +118,40 @@ void add_notes(const calls::Call& call, bool known, bj::array& notes) {
   if (!budgets.empty()) notes.emplace_back("Counted by " + budgets + "; what is left there was not looked at.");
 }
 
+// A client is told of what is hidden that it does not exist; whoever may read rules is told which one hides it.
+std::string why_unknown(const calls::Call& call, const std::string& server, const std::string& name) {
+  const Snapshot& snapshot = *call.judged.snapshot;
+  const auto view = snapshot.servers.find(server);
+  if (view == snapshot.servers.end()) {
+    std::vector<std::string> known;
+    for (const auto& [id, one] : snapshot.servers) known.push_back(id);
+    const auto near = nearest(server, known);
+    return "Unknown server `" + visible(server) + "`" + (near ? ": did you mean `" + visible(*near) + "`?" : "");
+  }
+  const auto tool = view->second.tools.find(name);
+  if (tool == view->second.tools.end()) {
+    std::vector<std::string> known;
+    for (const auto& [id, one] : view->second.tools) known.push_back(id);
+    const auto near = nearest(name, known);
+    return "Unknown tool `" + visible(name) + "` of `" + visible(server) + "`" +
+           (near ? ": did you mean `" + visible(*near) + "`?" : "");
+  }
+  CallFacts facts;
+  facts.principal = &call.request.client->principal;
+  facts.method = call.request.method;
+  facts.server = server;
+  facts.tool = name;
+  facts.effect = tool->second->effect.effective;
+  facts.pinned = tool->second->state == ToolState::pinned;
+  for (const policy::RuleLine& line : policy::explain(*snapshot.policy, facts).rules) {
+    const policy::Rule* rule = snapshot.policy->rule(line.id);
+    if (line.matched && rule != nullptr && rule->hide)
+      return "`" + visible(name) + "` is hidden from `" + visible(facts.principal->id) + "` by the rule `" +
+             visible(line.id) + "`" + (line.at.empty() ? "" : " (" + line.at + ")");
+  }
+  return {};
+}
+
 std::string explanation_json(const calls::Call& call, bool known_caller) {
   const calls::Judgement& judged = call.judged;
   bj::array reasons;
@@ -168,7 +202,12 @@ std::string explain_on(std::shared_ptr<const Snapshot> snapshot, const Settings&
   auto [who, known] = caller(settings, principal.empty() ? "client:local" : principal);
   client->principal = std::move(who);
   client->mount.server = server;
-  return explanation_json(calls::rehearse(std::move(client), std::move(*params), std::move(snapshot), context), known);
+  calls::Call call = calls::rehearse(std::move(client), std::move(*params), std::move(snapshot), context);
+  for (calls::Refusal& refusal : call.judged.refusals) {
+    std::string why = refusal.unknown_tool ? why_unknown(call, server, tool) : std::string();
+    if (!why.empty()) refusal.sentence = std::move(why);
+  }
+  return explanation_json(call, known);
 }
 
 }  // namespace sallyport::gateway

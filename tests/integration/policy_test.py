@@ -297,6 +297,24 @@ class Policy(Case):
         told = json.loads(done.stdout)
         self.assertEqual((done.returncode, told["looser"], told["stricter"], told["same"]), (0, 0, 0, 1), told)
 
+    def test_explain_says_what_clients_are_not_told(self):
+        hide = {"id": "h", "deny": {"server": "odd", "tool": "raw", "principal": "agent:*"}, "hide": True}
+        g = self.start(policy(ALL, hide), clients=[{"id": "agent:one", "tokenSha256": hashlib.sha256(b"one").hexdigest()}])
+        client = Http(g, token="one").connect()
+        hidden, unknown = (client.ask("tools/call", {"name": name, "arguments": {}})["error"] for name in ("odd__raw", "odd__rax"))
+        self.assertEqual((hidden["code"], hidden["message"].replace("raw", "rax")), (unknown["code"], unknown["message"]))
+
+        def said(server, tool, principal="agent:one"):
+            done = self.ask(g, "explain", server, tool, "{}", "--principal", principal)
+            self.assertEqual(done.returncode, 1, done.stdout)
+            offline = g.run("explain", server, tool, "{}", "--principal", principal, "--offline")
+            self.assertEqual((offline.returncode, offline.stdout), (1, done.stdout))
+            return done.stdout
+
+        self.assertIn("`raw` is hidden from `agent:one` by the rule `h`", said("odd", "raw"))
+        self.assertIn("Unknown tool `ra` of `odd`: did you mean `raw`?", said("odd", "ra"))
+        self.assertIn("Unknown server `od`: did you mean `odd`?", said("od", "raw"))
+
     def test_replay_reads_the_vault_of_a_running_gateway(self):
         hashes = {name: hashlib.sha256(name.encode()).hexdigest() for name in ("one", "dana", "kim")}
         g = self.start(policy(ALL), clients=[{"id": "agent:one", "tokenSha256": hashes["one"]}],

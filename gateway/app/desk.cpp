@@ -1,12 +1,14 @@
 #include "gateway/app/desk.hpp"
 
 #include <fmt/format.h>
+#include <algorithm>
 #include <boost/json.hpp>
 
 #include "gateway/app/lock_turn.hpp"
 #include "gateway/app/trust_desk.hpp"
 #include "gateway/calls/people_json.hpp"
 #include "gateway/config/files.hpp"
+#include "policy/rules/vocabulary.hpp"
 #include "schemas/core/canonical.hpp"
 #include "schemas/core/encoding.hpp"
 
@@ -39,6 +41,37 @@ std::string_view name_of(ServerState state) {
       return "set aside";
   }
   return "";
+}
+
+std::string not_known(std::string_view kind, const std::string& name, const std::vector<std::string>& known) {
+  const auto near = nearest(name, known);
+  return fmt::format("no {} `{}` is known{}", kind, visible(name),
+                     near ? fmt::format(": did you mean `{}`?", visible(*near)) : "");
+}
+
+// Whom a stop concerns that nobody here is, or may become; empty: somebody is. It is in force all the same.
+std::string unknown_target(const Snapshot& snapshot, const Settings& settings, const std::string& kind,
+                           const std::string& value, const std::string& tool) {
+  std::vector<std::string> known;
+  if (kind == "principal") {
+    policy::Vocabulary words;
+    for (const ClientSettings& client : settings.clients) words.principals.push_back({.id = client.id});
+    for (const PersonSettings& person : settings.people) words.people.push_back(person.person);
+    if (settings.people.empty()) words.people.push_back({.id = "owner"});
+    if (words.knows_principal(value)) return {};
+    for (const Principal& one : words.principals) known.push_back(one.id);
+    for (const Person& one : words.people) known.push_back(one.id);
+    return not_known(kind, value, known);
+  }
+  if (kind != "server" && kind != "tool") return {};
+  for (const auto& [id, server] : settings.servers) known.push_back(id);
+  if (std::ranges::find(known, value) == known.end()) return not_known("server", value, known);
+  const auto view = snapshot.servers.find(value);
+  if (kind == "server" || view == snapshot.servers.end() || !view->second.listed) return {};
+  if (view->second.tools.contains(tool) || view->second.prompts.contains(tool)) return {};
+  known.clear();
+  for (const auto& [name, offered] : view->second.tools) known.push_back(name);
+  return not_known("tool", tool, known);
 }
 
 }  // namespace
@@ -81,7 +114,13 @@ DeskAnswer AppDesk::receipts(Person person, std::string query_json) {
 DeskAnswer AppDesk::receipt(Person person, std::string id) { return people_.receipt(std::move(person), std::move(id)); }
 DeskAnswer AppDesk::stops(Person person) { return people_.stops(std::move(person)); }
 DeskAnswer AppDesk::stop(Person person, std::string kind, std::string value, std::string tool, std::string reason) {
-  return people_.stop(std::move(person), std::move(kind), std::move(value), std::move(tool), std::move(reason));
+  std::string doubt = unknown_target(*catalogue_.current(), settings(), kind, value, tool);
+  auto stopped =
+      co_await people_.stop(std::move(person), std::move(kind), std::move(value), std::move(tool), std::move(reason));
+  if (!stopped || doubt.empty()) co_return stopped;
+  auto told = bj::parse(*stopped);
+  told.as_object()["unknown"] = std::move(doubt);
+  co_return json::canonical(told);
 }
 DeskAnswer AppDesk::lift(Person person, std::string id, std::string reason) {
   return people_.lift(std::move(person), std::move(id), std::move(reason));

@@ -4,6 +4,7 @@
 #include "gateway/cli/page.hpp"
 #include "gateway/cli/remote.hpp"
 #include "gateway/cli/render.hpp"
+#include "schemas/core/encoding.hpp"
 
 namespace sallyport::gateway::cli {
 namespace bj = boost::json;
@@ -105,7 +106,11 @@ int stop_command(Remote& remote) {
           {{"kind", given.stop_kind}, {"value", given.stop_value}, {"tool", given.tool}, {"reason", given.reason}}));
   if (!stopped) return remote.failed(stopped.error());
   remote.print(*stopped, render_stop(*stopped));
-  return kYes;
+  const auto root = parse_object(*stopped);
+  const std::string doubt = root ? text(*root, "unknown") : std::string();
+  if (doubt.empty()) return kYes;
+  remote.terminal().err("sallyport: " + visible(doubt) + "; the stop is in force all the same\n");
+  return given.yes ? kYes : kNo;
 }
 
 }  // namespace sallyport::gateway::cli

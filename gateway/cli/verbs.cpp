@@ -207,7 +207,7 @@ void add_approvals(Adder& add) {
   approve->add_flag_callback(
       "--this-run", [&out] { out.grant_within = "run"; },
       "Also answer the like of it for the rest of this run (where the rule takes grants)");
-  approve->add_option("--until", out.grant_until, "Also answer the like of it until then: 2026-11-30T17:00:00Z")
+  approve->add_option("--until", out.grant_until, "Also answer the like of it until then: 2h, 17:30, 2026-11-30T17:00Z")
       ->type_name("TIME");
   approve->add_option("--uses", out.grant_uses, "Of --this-run or --until: at most so often")
       ->check(CLI::Range(1, 1000000))
@@ -310,7 +310,10 @@ void add_receipts(Adder& add) {
   list->add_option("--principal", out.query.principal, "Of that client")->type_name("ID");
   list->add_option("--server", out.query.server, "Of that server")->type_name("ID");
   list->add_option("--tool", out.query.tool, "Of that tool")->type_name("NAME");
-  list->add_option("--kind", out.query.kind, "intent, outcome, call, refusal, approval, …")->type_name("KIND");
+  list->add_option("--kind", out.query.kind, "intent, outcome, call, refusal, repeat, approval, policy, stop, …")
+      ->check(CLI::IsMember({"intent", "outcome", "call", "refusal", "repeat", "approval", "reconciliation",
+                             "definition", "policy", "run", "stop", "start", "access", "log", "key"}))
+      ->type_name("KIND");
   list->add_option("--effect", out.query.effect, "unrated, read, file, record or external")
       ->check(CLI::IsMember({"unrated", "read", "file", "record", "external"}))
       ->type_name("EFFECT");
@@ -380,6 +383,7 @@ void add_people(Adder& add) {
   stop->add_option("--tool", out.tool, "That tool of --server")->type_name("NAME");
   add.reason(stop, false);
   stop->add_flag("--lift", out.lift, "Let it run again");
+  add.yes(stop, "Also of a name that is not known: then that is no failure");
   add.verb(add.app, "status", Command::status, "Servers, store, what waits and what is unknown",
            "  sallyport status\n");
   add.verb(add.app, "login", Command::login,

@@ -315,6 +315,23 @@ class Policy(Case):
         self.assertIn("Unknown tool `ra` of `odd`: did you mean `raw`?", said("odd", "ra"))
         self.assertIn("Unknown server `od`: did you mean `odd`?", said("od", "raw"))
 
+    def test_a_stop_of_what_nobody_knows_is_in_force_and_says_so(self):
+        g = self.start(policy(ALL), clients=[{"id": "agent:one", "tokenSha256": hashlib.sha256(b"one").hexdigest()}])
+        for words, near in ((("--server", "od"), "no server `od` is known: did you mean `odd`?"),
+                            (("--server", "od", "--tool", "raw"), "no server `od` is known"),
+                            (("--server", "odd", "--tool", "ra"), "no tool `ra` is known: did you mean `raw`?"),
+                            (("--principal", "agent:on"), "no principal `agent:on` is known: did you mean `agent:one`?"),
+                            (("--principal", "zzz"), "no principal `zzz` is known;")):
+            done = self.ask(g, "stop", *words, "--reason", "x")
+            self.assertEqual(done.returncode, 1, (words, done.stdout))
+            self.assertIn(near, done.stderr)
+            self.assertEqual(self.ask(g, "stop", *words, "--reason", "x", "--yes").returncode, 0, words)
+        for words in (("--server", "odd"), ("--server", "odd", "--tool", "raw"), ("--principal", "agent:one"),
+                      ("--principal", "local:7"), ("--principal", "owner"), ("--all",)):
+            done = self.ask(g, "stop", *words, "--reason", "x")
+            self.assertEqual((done.returncode, done.stderr), (0, ""), words)
+        self.assertEqual(len(json.loads(self.ask(g, "stop", "--json").stdout)["stops"]), 16)
+
     def test_replay_reads_the_vault_of_a_running_gateway(self):
         hashes = {name: hashlib.sha256(name.encode()).hexdigest() for name in ("one", "dana", "kim")}
         g = self.start(policy(ALL), clients=[{"id": "agent:one", "tokenSha256": hashes["one"]}],

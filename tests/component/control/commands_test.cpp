@@ -255,6 +255,14 @@ TEST_F(Commands, LiftFindsTheStopByWhatItStops) {
   EXPECT_EQ(run({"stop", "--lift", "st_1"}), 1) << "lifted already";
 }
 
+TEST_F(Commands, AStopOfWhatNobodyKnowsIsANoUnlessToldSo) {
+  rig.desk.answer("stop", R"({"id":"st_1","kind":"server","value":"od","unknown":"no server `od` is known"})");
+  EXPECT_EQ(run({"stop", "--server", "od", "--reason", "r"}), 1);
+  EXPECT_TRUE(terminal.said.contains("no server `od` is known; the stop is in force all the same")) << terminal.said;
+  EXPECT_TRUE(terminal.printed.contains("st_1")) << terminal.printed;
+  EXPECT_EQ(run({"stop", "--server", "od", "--reason", "r", "--yes"}), 0);
+}
+
 TEST_F(Commands, WhatMayLoosenIsShownAndAcceptedByTheDigestOfWhatWasShown) {
   const std::string waits =
       R"({"state":"waiting","policy":"sha256:aa","trust":"sha256:bb","waiting":{"digest":"sha256:cc","looser":["the deny `no` is gone."],"stricter":[],"since":"T"}})";

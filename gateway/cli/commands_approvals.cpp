@@ -7,6 +7,7 @@
 #include "gateway/cli/page.hpp"
 #include "gateway/cli/remote.hpp"
 #include "gateway/cli/render.hpp"
+#include "gateway/cli/times.hpp"
 #include "schemas/core/canonical.hpp"
 #include "schemas/core/encoding.hpp"
 #include "schemas/core/json.hpp"
@@ -64,7 +65,7 @@ Result<std::string> exact_conditions(json::Value arguments) {
   return out + "}";
 }
 
-Result<std::string> grant_of(const Invocation& given, const std::string& page) {
+Result<std::string> grant_of(const Invocation& given, const std::string& page, UnixMillis now) {
   if (given.grant_within.empty() && given.grant_until.empty()) return std::string();
   std::string conditions = given.arguments;
   if (conditions.empty()) {
@@ -84,7 +85,9 @@ Result<std::string> grant_of(const Invocation& given, const std::string& page) {
   std::string out = "{\"arguments\":" + conditions;
   if (given.grant_uses > 0) out += ",\"uses\":" + std::to_string(given.grant_uses);
   if (given.grant_until.empty()) return out + ",\"run\":true}";
-  return out + ",\"until\":" + quote(given.grant_until) + "}";
+  const auto until = parse_coming(given.grant_until, now);
+  if (!until) return fail_in("--until", until.error());
+  return out + ",\"until\":" + quote(to_utc(*until)) + "}";
 }
 
 int vote(Remote& remote, const std::string& id, const std::string& shown, const std::string& reason,
@@ -181,7 +184,7 @@ int approvals_approve(Remote& remote) {
   }
   auto shown = digest_of_view(*page);
   if (!shown) return remote.failed(shown.error());
-  auto grant = grant_of(given, *page);
+  auto grant = grant_of(given, *page, remote.now());
   if (!grant) return complain(terminal, grant.error().message);
   terminal.err(render_approval(*page, remote.now()));
   if (!given.shown.empty() && given.shown != *shown) {

@@ -139,6 +139,23 @@ Result<UnixMillis> parse_moment(std::string_view text, UnixMillis now) {
                                               visible(text)));
 }
 
+Result<UnixMillis> parse_coming(std::string_view text, UnixMillis now) {
+  if (const auto after = parse_duration(text); after && after->count() > 0) return now + after->count();
+  auto moment = parse_moment(text, now);
+  std::string_view rest = text;
+  std::tm parts = midnight(now, 0);
+  int millis = 0;
+  if (moment && *moment <= now && clock_time(rest, parts, millis) && rest.empty()) {
+    moment = from_local(parts) + millis;
+    parts.tm_mday += 1;
+    if (*moment <= now) moment = from_local(parts) + millis;
+  }
+  if (moment && *moment <= now)
+    return fail(ErrorCode::invalid,
+                fmt::format("`{}` is not to come: write 2h, 17:30 or 2026-11-30T17:30Z", visible(text)));
+  return moment;
+}
+
 std::string local_and_utc(UnixMillis time) {
   const std::tm here = local(time);
   const long minutes = here.tm_gmtoff / 60;

@@ -263,6 +263,28 @@ TEST_F(Commands, AStopOfWhatNobodyKnowsIsANoUnlessToldSo) {
   EXPECT_EQ(run({"stop", "--server", "od", "--reason", "r", "--yes"}), 0);
 }
 
+// As `--since` takes them, but to come.
+TEST_F(Commands, AGrantLastsUntilATimeInEveryForm) {
+  ::setenv("TZ", "UTC", 1);
+  ::tzset();
+  rig.desk.answer("approval", ask());  // at 2026-11-30T09:14:02.118Z
+  const std::vector<std::pair<std::string, std::string>> forms{{"2h", "2026-11-30T11:14:02.118Z"},
+                                                               {"17:30", "2026-11-30T17:30:00.000Z"},
+                                                               {"08:00", "2026-12-01T08:00:00.000Z"},
+                                                               {"2026-12-02", "2026-12-02T00:00:00.000Z"},
+                                                               {"2026-11-30T17:00:00Z", "2026-11-30T17:00:00.000Z"},
+                                                               {"2026-11-30 17:00+01:00", "2026-11-30T16:00:00.000Z"}};
+  for (const auto& [written, meant] : forms) {
+    EXPECT_EQ(run({"approvals", "approve", "ap_1", "--yes", "--until", written}), 0) << written << terminal.said;
+    const std::string voted = rig.desk.taken().back();
+    EXPECT_TRUE(voted.contains(R"("until":")" + meant + R"(")")) << written << " " << voted;
+  }
+  for (const char* past : {"yesterday", "now", "2026-11-30T09:00:00Z", "0s", "soon"}) {
+    EXPECT_EQ(run({"approvals", "approve", "ap_1", "--yes", "--until", past}), 2) << past;
+    EXPECT_EQ(rig.desk.taken(), std::vector<std::string>{"user:dana|approval|ap_1"}) << past;
+  }
+}
+
 TEST_F(Commands, WhatMayLoosenIsShownAndAcceptedByTheDigestOfWhatWasShown) {
   const std::string waits =
       R"({"state":"waiting","policy":"sha256:aa","trust":"sha256:bb","waiting":{"digest":"sha256:cc","looser":["the deny `no` is gone."],"stricter":[],"since":"T"}})";

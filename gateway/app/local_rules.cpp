@@ -159,6 +159,15 @@ int check_command(const cli::Invocation& invocation, cli::Terminal& terminal) {
 int tools_command(const cli::Invocation& invocation, cli::Terminal& terminal) {
   const auto config = load_or_complain(invocation, terminal);
   if (!config) return cli::kCouldNot;
+  const std::string& only = invocation.server;
+  if (!only.empty() && !config->settings->servers.contains(only)) {
+    std::vector<std::string> known;
+    for (const auto& [id, server] : config->settings->servers) known.push_back(id);
+    const auto near = nearest(only, known);
+    terminal.err("sallyport: there is no server `" + visible(only) + "`" +
+                 (near ? ": did you mean `" + visible(*near) + "`?" : "") + "\n");
+    return cli::kNo;
+  }
   look_at(invocation, *config, [&](auto snapshot, const Servers&) {
     const std::string json = tools_json(*snapshot);
     print(invocation, terminal, json, cli::render_tools(json, invocation.server));

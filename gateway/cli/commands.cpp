@@ -46,6 +46,40 @@ int explain_call(Remote& remote) {
   return root && text(*root, "verdict") == "allow" ? kYes : kNo;
 }
 
+bool speaks_of(const boost::json::object& root, std::string_view list_name, std::string_view member,
+               const std::string& id, std::vector<std::string>& known) {
+  bool found = false;
+  for (const auto& value : list(root, list_name)) {
+    if (!value.is_object()) continue;
+    known.push_back(text(value.as_object(), member));
+    found = found || known.back() == id;
+  }
+  return found;
+}
+
+int tools(Remote& remote) {
+  const std::string& server = remote.invocation.server;
+  auto answer = remote.client.get("/api/v1/tools");
+  if (!answer) return remote.failed(answer.error());
+  const auto root = parse_object(*answer);
+  std::vector<std::string> known;
+  bool found = server.empty() || !root;
+  for (const char* name : {"tools", "others", "problems"})
+    found = found || speaks_of(*root, name, "server", server, known);
+  if (!found) {  // one that offers nothing, perhaps
+    auto status = remote.client.get("/api/v1/status");
+    if (!status) return remote.failed(status.error());
+    const auto servers = parse_object(*status);
+    if (servers && !speaks_of(*servers, "servers", "id", server, known)) {
+      const auto near = nearest(server, known);
+      return remote.failed({ErrorCode::not_found, "there is no server `" + visible(server) + "`" +
+                                                      (near ? ": did you mean `" + visible(*near) + "`?" : "")});
+    }
+  }
+  remote.print(*answer, render_tools(*answer, server));
+  return kYes;
+}
+
 template <class Render>
 int show_answer(Remote& remote, const std::string& path, Render render) {
   auto answer = remote.client.get(path);
@@ -248,8 +282,7 @@ int dispatch(Remote& remote) {
     case Command::status:
       return show_answer(remote, "/api/v1/status", [](const std::string& json) { return render_status(json); });
     case Command::tools:
-      return show_answer(remote, "/api/v1/tools",
-                         [&](const std::string& json) { return render_tools(json, given.server); });
+      return tools(remote);
     case Command::call:
       return call_tool(remote);
     case Command::explain:
@@ -333,7 +366,13 @@ int run_remote(const Invocation& invocation, const RemoteContext& context) {
   if (!target) return complain(context.terminal, target.error().message);
   if (invocation.command == Command::login) return login(invocation, context, *target);
   auto token = find_credential(invocation.token_file, target->name(), context.environment);
-  if (!token) return complain(context.terminal, token.error().message);
+  if (!token) {
+    // Where no gateway runs, a credential is not what is missing.
+    ControlClient nobody(std::move(*target), Secret());
+    const auto alive = nobody.get("/healthz");
+    const bool gone = !alive && alive.error().code == ErrorCode::unavailable;
+    return complain(context.terminal, gone ? alive.error().message : token.error().message);
+  }
   Remote remote{invocation, context, ControlClient(std::move(*target), std::move(*token))};
   const int code = dispatch(remote);
   return context.terminal.broken() ? kCouldNot : code;

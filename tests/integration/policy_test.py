@@ -332,6 +332,26 @@ class Policy(Case):
             self.assertEqual((done.returncode, done.stderr), (0, ""), words)
         self.assertEqual(len(json.loads(self.ask(g, "stop", "--json").stdout)["stops"]), 16)
 
+    def test_names_that_do_not_exist_are_a_no(self):
+        g = self.start(policy(ALL))
+        for words in (("tools", "od"), ("tools", "od", "--json"), ("tools", "od", "--offline")):
+            done = self.ask(g, *words)
+            self.assertEqual((done.returncode, done.stdout), (1, ""), words)
+            self.assertIn("there is no server `od`: did you mean `odd`?", done.stderr)
+        for words in (("tools", "odd"), ("tools",), ("tools", "odd", "--offline")):
+            self.assertEqual(self.ask(g, *words).returncode, 0, words)
+        done = self.ask(g, "receipts", "list", "--kind", "bogus")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("reconciliation", done.stderr)
+        for kind in {r["predicate"]["kind"] for r in g.receipts()}:
+            self.assertIn(kind, self.ask(g, "receipts", "list", "--kind", kind).stdout)
+        g.stop()
+        for words in (("status",), ("operations", "list"), ("receipts", "list"), ("show", "op_1")):
+            done = g.run(*words)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("no gateway", done.stderr, words)
+            self.assertNotIn("login", done.stderr)
+
     def test_replay_reads_the_vault_of_a_running_gateway(self):
         hashes = {name: hashlib.sha256(name.encode()).hexdigest() for name in ("one", "dana", "kim")}
         g = self.start(policy(ALL), clients=[{"id": "agent:one", "tokenSha256": hashes["one"]}],

@@ -88,8 +88,13 @@ asio::awaitable<Calls::Ask> Calls::ask(FlightPtr flight) {
     const bool session_user = call.request.client->asks_by_form && takes_session_user(call.judged);
     if (!trust::anyone_can_answer(options_.people, call.judged.decision.asks, call.request.client->principal,
                                   session_user)) {
+      const bool only_self =
+          trust::anyone_can_answer(options_.people, call.judged.decision.asks, Principal{}, session_user);
       refuse(call.judged, ReasonCode::no_approver,
-             "This call needs a person's approval, and nobody who may give it is set up.");
+             only_self
+                 ? "This call needs a person's approval, and too few may give it: whoever makes a call, or owns the "
+                   "client that does, may not answer it."
+                 : "This call needs a person's approval, and nobody who may give it is set up.");
       co_return Ask::refused;
     }
     auto opened = co_await open_ask(flight);

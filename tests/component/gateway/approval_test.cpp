@@ -171,7 +171,14 @@ TEST(Approvals, WithNobodyWhoMayAnswerTheCallIsRefusedAtOnce) {
   lonely.people.front().id = "agent:test";  // the only approver is the asker
   lonely.policy = R"({"default":"ask"})";
   Rig rig(lonely);
-  EXPECT_EQ(view(rig.call(rig.client(), "bank__pay", R"({"to":"kim","amount":5})")).code, "NO_APPROVER");
+  const CallView own = view(rig.call(rig.client(), "bank__pay", R"({"to":"kim","amount":5})"));
+  EXPECT_EQ(own.code, "NO_APPROVER");
+  EXPECT_NE(own.text.find("whoever makes a call"), std::string::npos) << own.text;
+  lonely.people.front().roles = 0;
+  Rig nobody(lonely);
+  const CallView none = view(nobody.call(nobody.client(), "bank__pay", R"({"to":"kim","amount":5})"));
+  EXPECT_EQ(none.code, "NO_APPROVER");
+  EXPECT_NE(none.text.find("nobody who may give it is set up"), std::string::npos) << none.text;
 }
 
 TEST(Approvals, AClientsCancelEndsItsAsk) {

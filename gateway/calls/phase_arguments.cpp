@@ -4,6 +4,7 @@
 #include "gateway/calls/phases.hpp"
 #include "policy/rules/policy.hpp"
 #include "schemas/core/encoding.hpp"
+#include "schemas/validate/shown_place.hpp"
 
 namespace sallyport::gateway::calls {
 namespace {
@@ -32,7 +33,8 @@ std::string words(json::Ambiguity what) {
 
 void refuse_ambiguous(Call& call, const json::Value::Mark& mark, std::size_t frame) {
   // Relative to the arguments.
-  const std::string pointer = schema::nearest_place(mark.pointer.substr(std::min(frame, mark.pointer.size())));
+  const std::string pointer =
+      schema::shown_place(mark.pointer.substr(std::min(frame, mark.pointer.size())), hidden_places(call));
   Refusal refusal;
   refusal.code = ReasonCode::arguments_invalid;
   refusal.sentence = fmt::format("The arguments cannot be judged: at `{}` {}.", visible(pointer), words(mark.what));

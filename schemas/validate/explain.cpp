@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "schemas/core/encoding.hpp"
+#include "schemas/validate/shown_place.hpp"
 
 namespace sallyport::schema {
 namespace {
@@ -87,6 +88,15 @@ bool under(std::string_view place, std::string_view pointer) {
 
 }  // namespace
 
+std::string shown_place(std::string_view pointer, std::span<const std::string> redact) {
+  std::string cut_off = nearest_place(pointer);
+  const std::string folded = fold(cut_off).value_or(cut_off);
+  for (const std::string& hidden : redact) {
+    if (under(cut_off, hidden) || under(folded, fold(hidden).value_or(hidden))) return hidden;
+  }
+  return cut_off;
+}
+
 Explainer::Explainer(const Program& program, json::Value instance, std::span<const std::string> redact)
     : program_(program), prefix_(instance.pointer().size()), redact_(redact.begin(), redact.end()) {
   for (const auto& pointer : redact) folded_.push_back(fold(pointer).value_or(pointer));
@@ -102,6 +112,7 @@ Explainer::Place Explainer::place_of(json::Value value) const {
   if (redact_.empty()) return place;
   if (place.long_) {  // names as long as that are not looked into
     place.secret = place.within = true;
+    place.shown = shown_place(pointer, redact_);
     return place;
   }
   const std::string folded = fold(pointer).value_or(pointer);

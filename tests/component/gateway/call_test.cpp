@@ -73,6 +73,26 @@ TEST(CallWay, AmbiguousArgumentsAreRefused) {
   EXPECT_TRUE(rig.all_calls.empty());
 }
 
+// A secret may be a name: of a member that stands twice, resembles another, has a number that none is, or a long one.
+TEST(CallWay, NamesWithinWhatIsRedactedAreKeptToThemselvesWhateverIsWrongThere) {
+  RigOptions with = options();
+  with.policy = R"({"default":"ask","approval":{"by":["owners"]},"redact":["/creds","/list/*/pin"],"rules":[]})";
+  with.servers["s"].tools[1] =
+      R"({"name":"put","inputSchema":{"type":"object","properties":{"creds":{"type":"object","additionalProperties":{"type":"object","additionalProperties":{"type":"object","additionalProperties":false}}}}}})";
+  Rig rig(with);
+  const std::string far = std::string(500, 'y') + "\":{\"" + std::string(900, 'z');
+  for (const std::string& arguments : std::vector<std::string>{
+           R"({"creds":{"SECRETa":1,"SECRETa":2}})", R"({"creds":{"SECRETa":1,"secreta":2}})",
+           R"({"Creds":{"SECRETa":{"b":1,"b":2}}})", R"({"creds":{"SECRETa":1e999}})",
+           R"({"list":[{"pin":{"SECRETa":1,"SECRETa":2}}]})", R"({"creds":{"SECRETa":{")" + far + R"(":1}}}})",
+           R"({"creds":{"SECRETa":{")" + far + R"(":1e999}}}})", R"({"creds":{"SECRETa":7}})"}) {
+    const Answer answer = rig.call(rig.client(), "s__put", arguments);
+    EXPECT_EQ(answer.result.find("SECRET"), std::string::npos) << arguments.substr(0, 60) << answer.result;
+  }
+  for (const ReceiptRow& row : rig.receipts("refusal")) EXPECT_EQ(row.payload.find("SECRET"), std::string::npos);
+  EXPECT_TRUE(rig.all_calls.empty());
+}
+
 TEST(CallWay, ADeniedCallSaysTheAuthorsMessage) {
   Rig rig(options());
   const CallView seen = view(rig.call(rig.client(), "s__drop", "{}"));

@@ -221,13 +221,15 @@ std::string marked_result(json::Value result, const CallMeta& meta) {
   return mcp::splice_call_meta(result, to_json(meta));
 }
 
-Answer still_unknown(const OperationRow& row) {
+Answer still_unknown(const OperationRow& row, std::string_view why) {
   CallMeta meta;
+  meta.verdict = Verdict::allow;  // it was: this is about what became of it
   meta.outcome = Outcome::unknown;
   meta.operation = row.id;
   meta.receipt = row.receipt;
-  const std::string sentence =
+  std::string sentence =
       fmt::format("Operation {} ({}) is still unknown: {}.", row.id, visible(row.summary), row.basis);
+  if (!why.empty()) sentence += " " + visible(why);
   give_reason(meta, ReasonCode::outcome_unknown, sentence);
   return Answer::of(refusal_result(meta, sentence));
 }

@@ -49,7 +49,7 @@ void give_reason(CallMeta& meta, ReasonCode code, std::string sentence);
 
 // What is told of an operation that was refused earlier, and of one that is still unknown.
 [[nodiscard]] Answer refused_before(const OperationRow& row);
-[[nodiscard]] Answer still_unknown(const OperationRow& row);
+[[nodiscard]] Answer still_unknown(const OperationRow& row, std::string_view why = {});  // why it was not sent again
 // What is told of an operation whose answer was lost, and of which it is known by now what became of it.
 [[nodiscard]] std::string resolved_result(const OperationRow& row);
 // A repeat with the key of an operation that is under way.

@@ -153,16 +153,6 @@ Status reserve_attempt(Tx& tx, std::span<const BudgetUse> budgets, const std::st
   return add_reservations(tx, budgets, operation, now, false, std::move(*reserved), out);
 }
 
-Status count_attempt(Tx& tx, std::span<const BudgetUse> budgets, UnixMillis now) {
-  for (const BudgetUse& use : budgets) {
-    auto state = counter(tx, use.key);
-    if (!state) return fail(state.error());
-    policy::count(use.rule->budget, *state, policy::Charge{0, 1, {}}, now);
-    if (auto put = tx.put_setting(setting_of(use.key), policy::encode(*state)); !put) return put;
-  }
-  return {};
-}
-
 Status settle_budgets(Tx& tx, Deed deed, const std::string& operation) {
   if (deed == Deed::keep) return keep(tx, operation);
   return deed == Deed::give_back ? release(tx, operation) : Status{};

@@ -27,8 +27,7 @@ struct Reserved {
 Status reserve(Tx& tx, std::span<const BudgetUse> budgets, const std::string& operation, UnixMillis now, Reserved& out);
 // One more attempt of the same operation. ErrorCode::limit as above.
 Status reserve_attempt(Tx& tx, std::span<const BudgetUse> budgets, const std::string& operation, UnixMillis now);
-// Counts one attempt whether it fits or not: of a repeat, which budgets do not hold up.
-Status count_attempt(Tx& tx, std::span<const BudgetUse> budgets, UnixMillis now);
+
 // Gives back what was reserved for the operation: nothing was done.
 Status release(Tx& tx, const std::string& operation);
 // Its outcome is applied: the reservation stays for good.

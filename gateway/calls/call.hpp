@@ -162,6 +162,10 @@ struct StoredParams {
   std::string params;
 };
 [[nodiscard]] StoredParams read_stored(std::string text);
+// The request as it was stored, all of it, for that client: the tool by the server's own name, wherever the client
+// stands. nullopt: it cannot be read.
+[[nodiscard]] std::optional<Request> request_again(std::string sealed, const OperationRow& row,
+                                                   const ClientContext& client);
 
 // Members of params that go on to the server, with the own name of tool or prompt and without braces; and those of
 // `_meta`.

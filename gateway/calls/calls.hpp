@@ -262,6 +262,7 @@ class Calls final : private Context {
   [[nodiscard]] const trust::Contract* contract_of(const OperationRow& row) const;
   asio::awaitable<void> reconcile(std::string operation);
   asio::awaitable<Result<OwnAnswer>> look_up(OperationRow row, trust::OwnCall lookup);
+  asio::awaitable<std::string> bar_to_resend(FlightPtr flight);
   asio::awaitable<void> resend(FlightPtr flight);
   asio::awaitable<void> tell_reconciled(FlightPtr flight);
   void look_at_unknowns();

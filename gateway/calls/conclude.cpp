@@ -342,11 +342,18 @@ asio::awaitable<void> Calls::conclude_refused(FlightPtr flight) {
   body.id = entropy_.id("rc", row.updated);
   body.outcome = trust::OutcomeRecord{Outcome::none, "not-sent"};
   row.receipt = body.id;
+  bool closed = false;  // by what ended its ask, while nobody held it: one refusal has one receipt
   auto stored = co_await store_.commit(Durability::crash, [&](Tx& tx) -> Status {
+    const auto known = tx.operation(row.id);
+    closed = known && known->state == OperationState::refused;
+    if (closed) {
+      row = *known;
+      return {};
+    }
     auto appended = tx.append(body);
     if (!appended) return fail(appended.error());
     // Never over what was recorded as intent or more: such an operation is not refused any more.
-    if (const auto known = tx.operation(row.id); known && !next(known->state, Event::refuse)) return {};
+    if (known && !next(known->state, Event::refuse)) return {};
     if (auto dropped = drop_arguments(tx, row.id); !dropped) return dropped;
     return tx.put(row);
   });
@@ -355,7 +362,7 @@ asio::awaitable<void> Calls::conclude_refused(FlightPtr flight) {
   meta.operation = call.row.id;
   if (stored) {
     meta.receipt = call.row.receipt;
-    open_fold(key, call, body);
+    if (!closed) open_fold(key, call, body);
   } else {
     meta.unrecorded = true;
   }

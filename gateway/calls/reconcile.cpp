@@ -162,18 +162,58 @@ bool Calls::may_resend(const Call& call, const OperationRow& same) const {
   return clock_.now() - same.created < retention.count();
 }
 
+// Why an unknown operation is not sent again, though its key came again; empty: it may be. What is sent is what was
+// sent before, with all that stood beside its arguments, and it passes all that a call of its own has to pass, but for
+// an approval that was spent on exactly this.
+asio::awaitable<std::string> Calls::bar_to_resend(FlightPtr flight) {
+  Call& call = flight->call;
+  Result<std::string> params = fail(ErrorCode::not_found, "no arguments");
+  std::optional<ApprovalRow> spent;
+  auto read = co_await store_.read([&](Tx& tx) -> Status {
+    params = tx.sealed(call.row.id, "params");
+    if (!call.approval.empty()) spent = tx.approval(call.approval);
+    return {};
+  });
+  auto request = read && params ? request_again(std::move(*params), call.row, *call.request.client) : std::nullopt;
+  if (!request) co_return "What was sent is no longer stored.";
+  call.request = std::move(*request);
+  weigh(call);
+  co_await decide(flight);
+  if (call.judged.refused()) co_return call.judged.refusals.front().sentence;
+  if (!is_current(call.judged)) co_return "The configuration changed meanwhile; send the key again.";
+  if (call.judged.decision.verdict != Verdict::ask) co_return "";
+  if (call.approval.empty()) {
+    if (!find_grants(call).empty()) co_return "";
+    co_return "By the rules of now it needs an approval that it never had.";
+  }
+  if (!spent) co_return "Its approval cannot be read.";
+  call.binding = spent->binding;
+  call.shown_unknowns = trust::shown_unknowns(spent->binding);
+  std::string changed;
+  for (const auto& name : trust::differences(call.binding, binding_of(call)))
+    changed += (changed.empty() ? "" : ", ") + name;
+  if (changed.empty()) co_return "";
+  co_return fmt::format("It is no longer what approval {} was for: {} changed.", call.approval, changed);
+}
+
 asio::awaitable<void> Calls::resend(FlightPtr flight) {
   Call& call = flight->call;
   flight->stage = Stage::running;
   flight->changed.notify();
   flight->deadline = deadline_for(call);
   const OperationRow before = call.row;
-  const auto stays = [&] { flight->result = still_unknown(before).result; };
-  stays();
+  const auto stays = [&](std::string_view why) { flight->result = still_unknown(before, why).result; };
+  stays({});
   const auto link = co_await connect(flight);
-  if (!link || call.judged.refused() || flight->cancel.reason() || !still_permitted(call)) co_return;
+  if (call.judged.refused()) stays(call.judged.refusals.front().sentence);
+  if (!link || call.judged.refused() || flight->cancel.reason()) co_return;
+  if (const std::string bar = co_await bar_to_resend(flight); !bar.empty()) {
+    stays(bar);
+    co_return;
+  }
   auto permit = co_await record_resend(flight);
   if (!permit) {  // it may have been settled while this was on its way
+    if (permit.error().code == ErrorCode::limit) stays(permit.error().message);
     const auto now = co_await find_operation(before.id);
     if (!now || is_unknown(now->state)) co_return;
     call.row = *now;
@@ -190,6 +230,7 @@ asio::awaitable<void> Calls::resend(FlightPtr flight) {
   settlement.event = finding.proof == Proof::applied ? Event::prove_applied : Event::look_failed;
   settlement.reason = answer.detail;
   if (finding.proof == Proof::applied) settlement.result = answer.result;
+  const std::string settlement_reason = settlement.reason;
   auto settled = co_await resolve(std::move(settlement));
   if (!settled) {
     log::warning("operation.not_settled", {{"operation", before.id}, {"reason", settled.error().message}});
@@ -197,7 +238,7 @@ asio::awaitable<void> Calls::resend(FlightPtr flight) {
   }
   call.row = *settled;
   if (is_unknown(call.row.state)) {
-    flight->result = still_unknown(call.row).result;
+    flight->result = still_unknown(call.row, settlement_reason).result;
     co_return;
   }
   auto replayed = co_await replay(call.row);

@@ -267,7 +267,8 @@ asio::awaitable<Result<PermittedCall>> Calls::record_leg(FlightPtr flight) {
 }
 
 // The client's repeat of an unknown operation by the key that the server knows it by: one more attempt of the same
-// operation, on the approval and the budgets that it has spent already.
+// operation, on the approval that it has spent already. As every write it moves its scope, and what a lookup finds
+// absent is at work again. ErrorCode::limit: a budget has no room for it.
 asio::awaitable<Result<PermittedCall>> Calls::record_resend(FlightPtr flight) {
   Call& call = flight->call;
   if (!can_record()) co_return fail(ErrorCode::io, "the store is not healthy");
@@ -280,10 +281,20 @@ asio::awaitable<Result<PermittedCall>> Calls::record_resend(FlightPtr flight) {
     row = std::move(*found);
     if (auto stepped = step(row, Event::resend); !stepped) return fail(stepped.error());
     row.unknown = Unknown::lost;  // whatever the first attempt was answered: of this one nothing is known yet
+    row.basis = "same-key";
     row.attempts += 1;
     row.updated = now;
-    if (auto counted = count_attempt(tx, call.judged.budgets, now); !counted) return counted;
+    if (auto held = still_holds(tx, call.judged.evidence); !held) return held;
+    if (auto reserved = reserve_attempt(tx, call.judged.budgets, row.id, now); !reserved) return reserved;
     trust::ReceiptBody intent = body;
+    if (call.judged.decision.verdict == Verdict::ask && !call.approval.empty()) {
+      const auto spent = tx.approval(call.approval);
+      const auto approval = spent ? approval_from(*spent) : fail(ErrorCode::not_found, "the approval is gone");
+      if (!approval) return fail(approval.error());
+      intent.approval = record_of(*approval);
+    }
+    if (auto bumped = tx.bump_revision(row.server, row.scope); !bumped) return bumped;
+    intent.scope_revision = tx.revision(row.server, row.scope);
     intent.attempt = static_cast<std::uint32_t>(row.attempts);
     intent.supersedes = row.receipt;
     intent.outcome = trust::OutcomeRecord{Outcome::unknown, "same-key"};
@@ -294,6 +305,7 @@ asio::awaitable<Result<PermittedCall>> Calls::record_resend(FlightPtr flight) {
   });
   if (!committed) co_return fail(committed.error());
   call.row = row;
+  looks_.erase(row.id);
   remember(row);
   co_return Permit::make(call, true);
 }

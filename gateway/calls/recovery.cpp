@@ -198,7 +198,7 @@ void Calls::on_late_answer(LateAnswer late) {
     return;
   }
   if (std::ranges::find(unknowns_, late.operation, &OperationRow::id) == unknowns_.end()) {
-    log::info("late_answer.unused", {{"operation", late.operation}});  // it only read, or it has ended: that stands
+    log::warning("late_answer.unused", {{"operation", late.operation}, {"effect", "its outcome stands as recorded"}});
     return;
   }
   tasks_.spawn("late answer of " + late.operation,

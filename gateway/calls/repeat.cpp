@@ -109,7 +109,8 @@ asio::awaitable<Calls::Repeat> Calls::find_repeat(FlightPtr flight) {
   }
   if (same->fingerprint != call.row.fingerprint) {
     refuse(call.judged, ReasonCode::idempotency_conflict,
-           fmt::format("The idempotency key belongs to operation {} with other arguments.", same->id));
+           fmt::format("The idempotency key belongs to operation {}, whose arguments are not byte for byte the same.",
+                       same->id));
     co_return repeat;
   }
   co_await deny_repeat(flight);
@@ -135,7 +136,7 @@ asio::awaitable<Calls::Repeat> Calls::find_repeat(FlightPtr flight) {
   record_repeat(call, *same);
   if (unknown && may_resend(call, *same)) {
     call.resend = true;
-    call.over_budget.reset();  // a repeat takes nothing from a budget but the request
+    call.over_budget.reset();  // what it holds already is not counted twice: record_resend() asks for one more attempt
     call.approval = same->approval;
     call.row = std::move(*same);
     co_return repeat;
@@ -181,24 +182,8 @@ asio::awaitable<Calls::Repeat> Calls::resume(OperationRow row, std::shared_ptr<c
     co_return repeat;
   }
   if (!params || !approval) co_return repeat;
-  StoredParams kept = read_stored(std::move(*params));
-  const auto document = parsed(std::move(kept.params));
-  if (!document) co_return repeat;
-  // The tool that was asked for, by the server's own name, wherever this client stands.
-  auto own = std::make_shared<ClientContext>(*client);
-  own->mount.server = now->server;
-  Inbound stored;
-  stored.client = std::move(own);
-  stored.document = document;
-  stored.params = stored.document->root();
-  stored.received = now->created;
-  Answer fault;
-  const bool tool = kept.method == Method::tools_call;
-  auto request = tool ? read_request(stored, fault) : read_other(stored, kept.method, fault);
+  auto request = request_again(std::move(*params), *now, *client);
   if (!request) co_return repeat;
-  if (tool || !request->name.empty()) request->name = now->tool;
-  request->target = {now->server, now->tool, {}};
-  request->key = now->key;
   auto flight = std::make_shared<Flight>(loop_);
   flight->call.request = std::move(*request);
   flight->call.row = std::move(*now);
@@ -248,6 +233,7 @@ void Calls::record_repeat(const Call& call, const OperationRow& same) {
   trust::ReceiptBody body = body_of(call, trust::ReceiptKind::repeat);
   body.operation = same.id;
   body.cause = call.row.id;
+  body.decision.reset();  // nothing was decided: what became of the operation is told
   store_.post([body = std::move(body)](Tx& tx) -> Status {
     auto appended = tx.append(body);
     if (!appended) return fail(appended.error());

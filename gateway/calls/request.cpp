@@ -189,6 +189,27 @@ StoredParams read_stored(std::string text) {
   return {method.value_or(Method::tools_call), text.substr(space + 1)};
 }
 
+std::optional<Request> request_again(std::string sealed, const OperationRow& row, const ClientContext& client) {
+  StoredParams kept = read_stored(std::move(sealed));
+  const auto document = parsed(std::move(kept.params));
+  if (!document) return std::nullopt;
+  auto own = std::make_shared<ClientContext>(client);
+  own->mount.server = row.server;
+  Inbound stored;
+  stored.client = std::move(own);
+  stored.document = document;
+  stored.params = stored.document->root();
+  stored.received = row.created;
+  Answer fault;
+  const bool tool = kept.method == Method::tools_call;
+  auto request = tool ? read_request(stored, fault) : read_other(stored, kept.method, fault);
+  if (!request) return std::nullopt;
+  if (tool || !request->name.empty()) request->name = row.tool;
+  request->target = {row.server, row.tool, {}};
+  request->key = row.key;
+  return request;
+}
+
 std::string forwarded_params(const Request& request, std::string_view tool) {
   std::string out;
   const bool named = request.method == Method::tools_call || request.method == Method::prompts_get;

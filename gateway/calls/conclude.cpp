@@ -108,13 +108,13 @@ std::shared_ptr<const json::Document> in_common_form(const Call& call, json::Val
 }
 
 // An error of a modern server as this client may hear it: what speaks of our own leg is none of its errors.
-int code_for_client(const Call& call, const ServerAnswer& answer, std::int64_t code) {
-  if (!answer.modern) return static_cast<int>(code);
+std::int64_t code_for_client(const Call& call, const ServerAnswer& answer, std::int64_t code) {
+  if (!answer.modern) return code;
   if (code <= mcp::code::kHeaderMismatch && code >= -32'099) return mcp::code::kInternalError;
   const bool legacy = call.request.client->era == mcp::Era::legacy;
   if (legacy && code == mcp::code::kInvalidParams && call.request.method == Method::resources_read)
     return mcp::code::kResourceNotFound;
-  return static_cast<int>(code);
+  return code;
 }
 
 // The server wants something of the client that this modern one did not declare, and that would be passed on if it did.

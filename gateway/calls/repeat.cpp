@@ -26,7 +26,7 @@ mcp::RpcError parse_kept_error(const std::string& text) {
   auto document = json::Document::parse(text, json::Limits{.bytes = text.size(), .depth = 10'000});
   if (!document) return error;
   const json::Value code = document->root().find("code");
-  error.code = static_cast<int>(code && code.is_number() ? code.integer().value_or(error.code) : error.code);
+  error.code = code && code.is_number() ? code.integer().value_or(error.code) : error.code;
   const json::Value message = document->root().find("message");
   if (message && message.is_string()) error.message = message.string();
   if (const json::Value data = document->root().find("data")) error.data = data.raw();

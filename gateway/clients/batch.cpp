@@ -16,6 +16,7 @@ class Part final : public Reply {
  public:
   explicit Part(std::shared_ptr<Gathering> batch) : batch_(std::move(batch)) {}
   void note(std::string message, bool droppable) override { batch_->whole->note(std::move(message), droppable); }
+  bool ask(std::string message) override { return batch_->whole->ask(std::move(message)); }
   [[nodiscard]] bool open() const override { return batch_->whole->open(); }
   [[nodiscard]] bool takes_notes() const override { return batch_->whole->takes_notes(); }
   void finish(Finished finished) override {
@@ -48,6 +49,13 @@ std::vector<std::shared_ptr<Reply>> split_reply(std::shared_ptr<Reply> whole, st
   parts.reserve(requests);
   for (std::size_t i = 0; i < requests; ++i) parts.push_back(std::make_shared<Part>(batch));
   return parts;
+}
+
+void finish_with(const mcp::IncomingFault& fault, Reply& part) {
+  Finished finished;
+  finished.message = mcp::error_response(fault.id, fault.error);
+  finished.error = fault.error.code;
+  part.finish(std::move(finished));
 }
 
 }  // namespace sallyport::gateway

@@ -97,7 +97,7 @@ asio::awaitable<ClientReply> Questions::ask(std::shared_ptr<Questions> self, Ser
   const bool sent = send(mcp::request(id, question.method, params));
   if (!sent) {
     co_return ClientReply::fail(mcp::code::kInvalidRequest,
-                                "the client has no event stream open, so that it cannot be asked");
+                                "the client has no event stream open, or does not read it, so that it cannot be asked");
   }
   self->remember_elicitation(question);
   std::optional<ClientReply> reply = co_await answer->wait(question.deadline);
@@ -118,7 +118,7 @@ bool Questions::answered(const mcp::Message& message) {
     reply.result = message.result.raw();
   } else {
     reply.error.emplace();
-    reply.error->code = static_cast<int>(message.error.find("code").integer().value_or(mcp::code::kInternalError));
+    reply.error->code = message.error.find("code").integer().value_or(mcp::code::kInternalError);
     reply.error->message = message.error.find("message").string();
     if (const json::Value data = message.error.find("data")) reply.error->data = data.raw();
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <span>
 
 #include "gateway/mcp/modern.hpp"
@@ -114,6 +115,22 @@ std::expected<Message, IncomingFault> read_message(json::Value root, std::shared
   return message;
 }
 
+// Requests of one batch with one id: whoever gets two answers with it could take either for either.
+void set_twins_aside(Incoming& incoming) {
+  const auto is_request = [](const Message& message) { return message.kind == Message::Kind::request; };
+  std::map<std::string, std::size_t> seen;
+  for (const Message& message : incoming.messages) {
+    if (is_request(message)) ++seen[id_key(message.id)];
+  }
+  std::erase_if(incoming.messages, [&](const Message& message) {
+    if (!is_request(message) || seen[id_key(message.id)] == 1) return false;
+    incoming.faults.push_back(
+        {{code::kInvalidRequest, "several requests of this batch have this id: none of them was run", {}},
+         std::string(message.id)});
+    return true;
+  });
+}
+
 // The bytes of each member with the white space around it, up to the comma or brace.
 struct Piece {
   json::Member member;
@@ -146,6 +163,19 @@ bool has_own_key(json::Value meta) {
 
 }  // namespace
 
+std::string id_key(std::string_view token) {
+  if (!token.starts_with('"')) {
+    std::string key = "n";
+    const bool negative = token.starts_with('-');
+    if (negative) token.remove_prefix(1);
+    if (negative && token != "0") key += '-';
+    return key.append(token);
+  }
+  if (!token.contains('\\')) return "s" + std::string(token.substr(1, token.size() - 2));
+  const auto decoded = json::Document::parse(std::string(token));
+  return "s" + (decoded ? decoded->root().string() : std::string(token));
+}
+
 IncomingResult parse_incoming(std::string text, const json::Limits& limits, bool allow_batch) {
   auto parsed = json::Document::parse(std::move(text), limits);
   if (!parsed) {
@@ -167,9 +197,13 @@ IncomingResult parse_incoming(std::string text, const json::Limits& limits, bool
   incoming.messages.reserve(std::min<std::size_t>(root.size(), 256));
   for (const json::Value element : root.elements()) {
     auto message = read_message(element, document);
-    if (!message) return std::unexpected(std::move(message.error()));
-    incoming.messages.push_back(std::move(*message));
+    if (message) {
+      incoming.messages.push_back(std::move(*message));
+    } else {
+      incoming.faults.push_back(std::move(message.error()));
+    }
   }
+  set_twins_aside(incoming);
   return incoming;
 }
 

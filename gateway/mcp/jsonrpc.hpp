@@ -2,6 +2,7 @@
 // so that ids keep their exact token and arguments and results their bytes (promise 10).
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -29,7 +30,7 @@ inline constexpr int kRefused = 8720;  // a refusal of a read, prompt or complet
 }  // namespace code
 
 struct RpcError {
-  int code = code::kInternalError;
+  std::int64_t code = code::kInternalError;  // a peer's may be any integer
   std::string message;
   std::string data;  // raw JSON, or empty
 };
@@ -47,16 +48,21 @@ struct Message {
 };
 
 // One text of a peer: one message, or (2025-03-26) a batch. A fault names the error to answer with and the id, if one
-// was readable.
-struct Incoming {
-  std::vector<Message> messages;
-  bool batch = false;
-};
+// was readable. In a batch each element stands for itself: those that are no messages, and requests that share an id
+// (their answers could not be told apart), are faults beside the messages.
 struct IncomingFault {
   RpcError error;
   std::string id = "null";  // raw token
 };
+struct Incoming {
+  std::vector<Message> messages;
+  std::vector<IncomingFault> faults;  // of a batch
+  bool batch = false;
+};
 using IncomingResult = std::expected<Incoming, IncomingFault>;
+
+// What an id means: two tokens for the same string or integer (`"a"` and `"\u0061"`) have one key, 1 and "1" two.
+[[nodiscard]] std::string id_key(std::string_view token);
 
 [[nodiscard]] IncomingResult parse_incoming(std::string text, const json::Limits& limits, bool allow_batch);
 

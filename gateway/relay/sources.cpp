@@ -37,14 +37,19 @@ std::expected<Page, Sources::Failure> read_page(const std::string& server, Kind 
   page.document = answer.document;
   page.result = answer.result;
   page.items.reserve(list.size());
+  std::size_t left_out = 0;
+  std::string_view first;
   for (const json::Value item : list.elements()) {
     if (item.is_object() && item.find(words.name).is_string() && !item.ambiguity()) {
       page.items.push_back(item);
       continue;
     }
     page.whole = false;
-    log::warning("server.item_left_out",
-                 {{"server", server}, {"list", words.method}, {"item", item.raw().substr(0, 200)}});
+    if (left_out++ == 0) first = item.raw().substr(0, 200);
+  }
+  if (left_out > 0) {
+    log::warning("server.items_left_out",
+                 {{"server", server}, {"list", words.method}, {"items", left_out}, {"first", first}});
   }
   if (const json::Value next = answer.result.find("nextCursor"); next.is_string()) page.next = next.raw();
   return page;
@@ -67,7 +72,7 @@ std::optional<mcp::RpcError> error_of(const ServerAnswer& answer) {
   const json::Value code = answer.error.find("code");
   const json::Value message = answer.error.find("message");
   const json::Value data = answer.error.find("data");
-  error.code = static_cast<int>(code.integer().value_or(error.code));
+  error.code = code.integer().value_or(error.code);
   error.message = message.string();
   if (data) error.data = data.raw();
   return error;

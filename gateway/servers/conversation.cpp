@@ -14,8 +14,11 @@ namespace sallyport::gateway::servers {
 namespace {
 
 constexpr std::size_t kMaxGivenUp = 1000;
+constexpr std::size_t kHead = 64U << 10;  // of a text, where the calls are looked for that an unreadable one means
 constexpr std::size_t kMaxHint = 500;
 constexpr std::size_t kMaxQuestions = 16;
+constexpr double kLines = 50;  // about one server, at once
+constexpr double kLinesPerSecond = 2;
 
 std::optional<std::int64_t> to_number(std::string_view token) {
   std::int64_t number = 0;
@@ -61,7 +64,14 @@ Conversation::Conversation(asio::any_io_executor loop, std::string server, Serve
       owner_{server_, {}, {}},
       events_(events),
       limits_(limits),
-      next_id_(first_id) {}
+      next_id_(first_id),
+      lines_(kLines, kLinesPerSecond, Deadline::Clock::now()) {}
+
+bool Conversation::may_log() {
+  const auto left_out = lines_.admit(Deadline::Clock::now());
+  if (left_out && *left_out > 0) log::warning("server.lines_left_out", {{"server", server_}, {"lines", *left_out}});
+  return left_out.has_value();
+}
 
 std::shared_ptr<Exchange> Conversation::open(std::string method) {
   auto exchange = std::make_shared<Exchange>(loop_, next_id_++);
@@ -89,7 +99,7 @@ void Conversation::close(Exchange& exchange) {
 
 Conversation::Taken Conversation::receive(std::string text, Origin origin, std::vector<std::string>& replies) {
   // Kept small: the text itself goes into the parser.
-  const std::string head = text.substr(0, 512);
+  const std::string head = text.substr(0, kHead);
   const std::string tail = text.size() > 64 ? text.substr(text.size() - 64) : text;
   auto incoming = mcp::parse_incoming(std::move(text), limits_, batches_);
   if (!incoming) {
@@ -98,15 +108,31 @@ Conversation::Taken Conversation::receive(std::string text, Origin origin, std::
       on_fault(fault);
       return Taken::message;
     }
-    if (fault.error.code == mcp::code::kParseError || !head.starts_with('{')) return Taken::noise;
-    if (const auto id = find_id(head, tail); id && open_.contains(*id)) {
-      lose(*id, answer_over_limit("the server's answer cannot be read: " + fault.error.message));
-      return Taken::message;
-    }
-    return Taken::noise;
+    return take_unread(fault, head, tail, origin);
   }
   for (const mcp::Message& message : incoming->messages) on_message(message, origin, replies);
+  for (const mcp::IncomingFault& fault : incoming->faults) on_fault(fault);
   return Taken::message;
+}
+
+// What was meant as an answer ends its call now, not at its deadline.
+Conversation::Taken Conversation::take_unread(const mcp::IncomingFault& fault, std::string_view head,
+                                              std::string_view tail, Origin origin) {
+  std::vector<std::int64_t> meant = find_answers(head);
+  if (meant.empty() && head.size() == kHead) {
+    if (const auto id = find_id(head.substr(0, 512), tail)) meant.push_back(*id);
+  }
+  std::erase_if(meant, [&](std::int64_t id) { return !open_.contains(id); });
+  if (meant.empty() && origin.whole && open_.contains(origin.exchange->id)) meant.push_back(origin.exchange->id);
+  for (const std::int64_t id : meant) {
+    if (!open_.contains(id)) continue;
+    if (fault.error.code == mcp::code::kParseError) {
+      lose(id, lost_answer("the server's answer is no JSON: " + fault.error.message));
+    } else {
+      lose(id, answer_over_limit("the server's answer cannot be read: " + fault.error.message));
+    }
+  }
+  return meant.empty() ? Taken::noise : Taken::message;
 }
 
 void Conversation::on_message(const mcp::Message& message, Origin origin, std::vector<std::string>& replies) {
@@ -124,26 +150,27 @@ void Conversation::on_message(const mcp::Message& message, Origin origin, std::v
   }
 }
 
-// The request of ours that something of the server belongs to: the one on whose stream it came; else the newest one, if
-// all that are open are one session's (design section 8).
-std::shared_ptr<Exchange> Conversation::cause_of(Origin origin) const {
+Conversation::Cause Conversation::cause_of(Origin origin) const {
   if (origin.exchange != nullptr) {
-    const auto own = open_.find(origin.exchange->id);
+    Cause own{nullptr, origin.exchange->session, false};
     // Neither a request of our own nor one that was answered has anybody who waits.
-    return own != open_.end() && !own->second->session.empty() ? own->second : nullptr;
+    const auto open = open_.find(origin.exchange->id);
+    if (open != open_.end() && !own.session.empty()) own.exchange = open->second;
+    return own;
   }
-  std::shared_ptr<Exchange> newest;
+  Cause newest;
   for (const auto& [id, exchange] : open_) {
     if (exchange->session.empty()) continue;
-    if (newest && newest->session != exchange->session) return nullptr;
-    newest = exchange;
+    if (newest.exchange && newest.session != exchange->session) return {nullptr, {}, true};
+    newest = {exchange, exchange->session, false};
   }
   return newest;
 }
 
 void Conversation::on_request(const mcp::Message& message, Origin origin, std::vector<std::string>& replies) {
   if (modern_) {  // nor may it be answered (mcp.md 1.3)
-    log::warning("server.request_in_modern_era", {{"server", server_}, {"method", message.method.substr(0, 64)}});
+    if (may_log())
+      log::warning("server.request_in_modern_era", {{"server", server_}, {"method", message.method.substr(0, 64)}});
     return;
   }
   if (message.method == "ping") {
@@ -151,15 +178,17 @@ void Conversation::on_request(const mcp::Message& message, Origin origin, std::v
     return;
   }
   const auto refuse = [&](int code, const char* why) {
-    log::info("server.request_refused",
-              {{"server", server_}, {"method", message.method.substr(0, 64)}, {"reason", why}});
+    if (may_log()) {
+      log::info("server.request_refused",
+                {{"server", server_}, {"method", message.method.substr(0, 64)}, {"reason", why}});
+    }
     replies.push_back(mcp::error_response(message.id, {code, why, {}}));
   };
   if (message.method != "sampling/createMessage" && message.method != "elicitation/create" &&
       message.method != "roots/list") {
     return refuse(mcp::code::kMethodNotFound, "this client offers no such method to servers");
   }
-  const std::shared_ptr<Exchange> cause = cause_of(origin);
+  const std::shared_ptr<Exchange> cause = cause_of(origin).exchange;
   const auto asks = [](const auto& open) { return static_cast<bool>(open.second->ask); };
   if (!on_question_ || (cause ? !cause->ask : std::ranges::none_of(open_, asks)))
     return refuse(mcp::code::kMethodNotFound, "this client takes no questions of servers");
@@ -193,7 +222,10 @@ void Conversation::on_answer(const mcp::Message& message, Origin origin) {
     if (nameless) {
       // Words about one client's call are not for another's: only where there is no doubt whose they are.
       if (open_.size() == 1) open_.begin()->second->hint = message.error.raw().substr(0, kMaxHint);
-      log::warning("server.error_without_id", {{"server", server_}, {"error", message.error.raw()}});
+      if (may_log()) {
+        log::warning("server.error_without_id",
+                     {{"server", server_}, {"error", message.error.raw().substr(0, kMaxHint)}});
+      }
       return;
     }
     unknown_answer(message.id);
@@ -244,7 +276,8 @@ void Conversation::on_fault(const mcp::IncomingFault& fault) {
 
 void Conversation::lose(std::int64_t id, ServerAnswer answer) {
   const auto exchange = open_.find(id)->second;
-  log::warning("server.answer_lost", {{"server", server_}, {"method", exchange->method}, {"reason", answer.detail}});
+  if (may_log())
+    log::warning("server.answer_lost", {{"server", server_}, {"method", exchange->method}, {"reason", answer.detail}});
   open_.erase(id);
   end(*exchange);
   exchange->answer.set(std::move(answer));
@@ -286,11 +319,15 @@ void Conversation::on_notification(const mcp::Message& message, Origin origin) {
 
 void Conversation::on_log(const mcp::Message& message, Origin origin) {
   if (!message.params) return;
-  const std::shared_ptr<Exchange> cause = cause_of(origin);
-  if (!cause) {
-    events_.on_log(owner_, without_own_keys(message.params));
-  } else if (cause->log) {
-    const auto log = cause->log;  // the call may end while it is told
+  const Cause cause = cause_of(origin);
+  // Words about one client's call are not for another's.
+  if (cause.several) return;
+  if (!cause.exchange) {
+    LinkKey from = owner_;
+    if (!cause.session.empty()) from.session = cause.session;
+    events_.on_log(from, without_own_keys(message.params));
+  } else if (cause.exchange->log) {
+    const auto log = cause.exchange->log;  // the call may end while it is told
     log(without_own_keys(message.params));
   }
 }
@@ -330,7 +367,7 @@ void Conversation::overlong(std::string_view head, std::string_view tail) {
     lose(*id, overlong_answer(limits_.bytes));
     return;
   }
-  log::warning("server.message_too_long", {{"server", server_}, {"limit", limits_.bytes}});
+  if (may_log()) log::warning("server.message_too_long", {{"server", server_}, {"limit", limits_.bytes}});
 }
 
 void Conversation::fail_all(const std::string& reason) {

@@ -11,15 +11,18 @@
 #include <string_view>
 #include <vector>
 
+#include "gateway/base/rate_limit.hpp"
 #include "gateway/mcp/jsonrpc.hpp"
 #include "gateway/ports/server_link.hpp"
 #include "gateway/servers/exchange.hpp"
 
 namespace sallyport::gateway::servers {
 
-// Where a text came from. An HTTP answer belongs to its POST: there an error without an id is that POST's error.
+// Where a text came from. An HTTP answer belongs to its POST: there an error without an id is that POST's error, and
+// where the text is the whole reply, one that cannot be read was its answer.
 struct Origin {
   Exchange* exchange = nullptr;
+  bool whole = false;
 };
 
 class Conversation {
@@ -56,6 +59,8 @@ class Conversation {
   void set_owner(LinkKey owner) { owner_ = std::move(owner); }
   void on_question(OnQuestion callback) { on_question_ = std::move(callback); }
   void question_ended(const std::string& id) { questions_.erase(id); }
+  // Whether a line about what the server does may go to our log: it can cause any number of them.
+  [[nodiscard]] bool may_log();
   [[nodiscard]] std::size_t open_count() const;  // without what runs in the background
 
  private:
@@ -67,12 +72,20 @@ class Conversation {
   void on_answer(const mcp::Message& message, Origin origin);
   void on_request(const mcp::Message& message, Origin origin, std::vector<std::string>& replies);
   void on_fault(const mcp::IncomingFault& fault);
+  Taken take_unread(const mcp::IncomingFault& fault, std::string_view head, std::string_view tail, Origin origin);
   void on_notification(const mcp::Message& message, Origin origin);
   void on_log(const mcp::Message& message, Origin origin);
   void on_acknowledged(const mcp::Message& message);
   [[nodiscard]] ServerAnswer to_answer(const mcp::Message& message) const;
   static void end(Exchange& exchange);  // it waits for nothing any more
-  [[nodiscard]] std::shared_ptr<Exchange> cause_of(Origin origin) const;
+  // The request of ours that something of the server belongs to: the one on whose stream it came; else the newest one,
+  // if all that are open are one session's (design section 8).
+  struct Cause {
+    std::shared_ptr<Exchange> exchange;
+    std::string session;   // whose it is, though the request has ended
+    bool several = false;  // sessions have requests open: nobody knows whose it is
+  };
+  [[nodiscard]] Cause cause_of(Origin origin) const;
   void on_progress(const mcp::Message& message);
   void unknown_answer(std::string_view id);
   void lose(std::int64_t id, ServerAnswer answer);
@@ -90,10 +103,15 @@ class Conversation {
   std::map<std::int64_t, std::shared_ptr<Exchange>> open_;
   std::map<std::int64_t, GivenUp> given_up_;  // bounded; the oldest go first
   std::uint64_t unknown_answers_ = 0;
+  RateLimit lines_;
 };
 
 // The top-level integer `id` of a JSON object of which only the beginning and the end are at hand; for messages that
 // are refused unread.
 [[nodiscard]] std::optional<std::int64_t> find_id(std::string_view head, std::string_view tail);
+
+// The ids of the answers in a text that is no JSON: of each outermost object (one behind the other, or in an array)
+// that has a `result` or `error`, no `method`, and one integer `id`.
+[[nodiscard]] std::vector<std::int64_t> find_answers(std::string_view text);
 
 }  // namespace sallyport::gateway::servers

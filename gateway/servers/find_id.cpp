@@ -1,5 +1,5 @@
-// The id of a message that is too long or too deep to be read. Used only to tell one waiting call that its answer is
-// lost, so that it does not wait for its deadline.
+// The ids of messages that are too long or too deep to be read, or no JSON. Used only to tell a waiting call that its
+// answer is lost, so that it does not wait for its deadline.
 #include "gateway/servers/conversation.hpp"
 
 namespace sallyport::gateway::servers {
@@ -22,6 +22,32 @@ class Skimmer {
  public:
   explicit Skimmer(std::string_view text) : text_(text) {}
 
+  struct Found {
+    std::vector<std::int64_t> ids;
+    bool answers = false, asks = false;
+  };
+  // The members of the next outermost object, as far as they can be told apart. nullopt: there is none.
+  std::optional<Found> next() {
+    while (at_ < text_.size() && (is_space(text_[at_]) || std::string_view("[],").contains(text_[at_]))) ++at_;
+    if (!take('{')) return std::nullopt;
+    Found found;
+    for (;;) {
+      const auto key = string();
+      if (!key || !take(':')) return lost(found);
+      found.answers = found.answers || *key == R"("result")" || *key == R"("error")";
+      found.asks = found.asks || *key == R"("method")";
+      space();
+      const std::size_t begin = at_;
+      if (!skip_value()) return lost(found);
+      if (*key == R"("id")") {
+        const auto id = integer_of(trimmed(text_.substr(begin, at_ - begin)));
+        found.ids.push_back(id.value_or(-1));
+      }
+      if (take('}')) return found;
+      if (!take(',')) return lost(found);
+    }
+  }
+
   std::optional<std::int64_t> find() {
     if (!take('{')) return std::nullopt;
     for (;;) {
@@ -36,6 +62,11 @@ class Skimmer {
   }
 
  private:
+  // Where the rest begins cannot be told any more.
+  Found lost(Found found) {
+    at_ = text_.size();
+    return found;
+  }
   static std::string_view trimmed(std::string_view text) {
     while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
     return text;
@@ -74,7 +105,10 @@ class Skimmer {
       }
       if (depth == 0 && (c == ',' || c == '}')) return true;
       if (c == '{' || c == '[') ++depth;
-      if (c == '}' || c == ']') --depth;
+      if (c == '}' || c == ']') {
+        if (depth == 0) return false;
+        --depth;
+      }
       ++at_;
     }
     return false;
@@ -116,6 +150,16 @@ std::optional<std::int64_t> id_at_end(std::string_view tail) {
 std::optional<std::int64_t> find_id(std::string_view head, std::string_view tail) {
   if (const auto id = Skimmer(head).find()) return id;
   return id_at_end(tail);
+}
+
+std::vector<std::int64_t> find_answers(std::string_view text) {
+  std::vector<std::int64_t> ids;
+  Skimmer skimmer(text);
+  while (const auto found = skimmer.next()) {
+    if (found->answers && !found->asks && found->ids.size() == 1 && found->ids.front() >= 0)
+      ids.push_back(found->ids.front());
+  }
+  return ids;
 }
 
 }  // namespace sallyport::gateway::servers

@@ -157,17 +157,18 @@ asio::awaitable<void> HttpLink::take_json(ExchangePtr exchange, HttpClientRespon
     body += *piece;
   }
   std::string shown = excerpt(body);
-  take_text(std::move(body), exchange);
+  take_text(std::move(body), exchange, true);
   if (conversation_.waiting(*exchange)) {
     conversation_.settle(*exchange, lost_answer("the server's reply holds no answer to this request" + shown));
   }
 }
 
-void HttpLink::take_text(std::string text, const ExchangePtr& exchange) {
+void HttpLink::take_text(std::string text, const ExchangePtr& exchange, bool whole) {
   std::vector<std::string> replies;
   const std::string shown = text.substr(0, 200);
-  const auto taken = conversation_.receive(std::move(text), {exchange.get()}, replies);
-  if (taken == Conversation::Taken::noise) log::warning("server.noise", {{"server", id()}, {"text", shown}});
+  const auto taken = conversation_.receive(std::move(text), {exchange.get(), whole}, replies);
+  if (taken == Conversation::Taken::noise && conversation_.may_log())
+    log::warning("server.noise", {{"server", id()}, {"text", shown}});
   for (std::string& reply : replies) send_note(std::move(reply), true);
 }
 

@@ -65,7 +65,7 @@ class HttpLink final : public Link {
   asio::awaitable<Result<std::string>> read_piece(ExchangePtr exchange, HttpClientResponse& response, Deadline deadline,
                                                   Deadline& late_until);
   [[nodiscard]] std::function<bool()> late_head(ExchangePtr exchange);
-  void take_text(std::string text, const ExchangePtr& exchange);
+  void take_text(std::string text, const ExchangePtr& exchange, bool whole = false);
   ServerAnswer refusal(const Exchange& exchange, int status, const std::string& body, const HttpHeaders& headers);
   [[nodiscard]] bool lost_session(int status, std::string_view body) const;
   void take_session(const HttpClientResponse& response);

@@ -1,7 +1,5 @@
 #include "gateway/servers/pool_events.hpp"
 
-#include <algorithm>
-
 #include "gateway/base/log.hpp"
 
 namespace sallyport::gateway::servers {
@@ -9,6 +7,7 @@ namespace {
 
 constexpr double kLogBurst = 200;
 constexpr double kLogsPerSecond = 50;
+constexpr std::size_t kMostRates = 1'000;  // then those that are idle go
 
 }  // namespace
 
@@ -46,32 +45,27 @@ void PoolEvents::on_late_answer(LateAnswer late) {
 }
 
 void PoolEvents::on_log(const LinkKey& from, std::string_view params_raw) {
-  if (target_ != nullptr && within_rate(from.server)) target_->on_log(from, params_raw);
+  if (target_ != nullptr && within_rate(from)) target_->on_log(from, params_raw);
 }
 
 void PoolEvents::on_resource_updated(const LinkKey& from, std::string_view params_raw) {
-  if (target_ != nullptr && within_rate(from.server)) target_->on_resource_updated(from, params_raw);
+  if (target_ != nullptr && within_rate(from)) target_->on_resource_updated(from, params_raw);
 }
 
 void PoolEvents::on_elicitation_complete(const LinkKey& from, std::string_view params_raw) {
-  if (target_ != nullptr && within_rate(from.server)) target_->on_elicitation_complete(from, params_raw);
+  if (target_ != nullptr && within_rate(from)) target_->on_elicitation_complete(from, params_raw);
 }
 
 // Of what a server says of its own accord.
-bool PoolEvents::within_rate(const std::string& server) {
+bool PoolEvents::within_rate(const LinkKey& from) {
   const auto now = Deadline::Clock::now();
-  Rate& rate = rates_.try_emplace(server, Rate{kLogBurst, now, 0}).first->second;
-  rate.tokens =
-      std::min(kLogBurst, rate.tokens + std::chrono::duration<double>(now - rate.refilled).count() * kLogsPerSecond);
-  rate.refilled = now;
-  if (rate.tokens < 1) {
-    ++rate.dropped;
-    return false;
-  }
-  rate.tokens -= 1;
-  if (rate.dropped > 0) log::warning("server.notes_dropped", {{"server", server}, {"messages", rate.dropped}});
-  rate.dropped = 0;
-  return true;
+  if (rates_.size() >= kMostRates) std::erase_if(rates_, [&](const auto& entry) { return entry.second.is_idle(now); });
+  const std::string key = from.server + "\n" + from.principal + "\n" + from.session;
+  RateLimit& rate = rates_.try_emplace(key, kLogBurst, kLogsPerSecond, now).first->second;
+  const auto left_out = rate.admit(now);
+  if (left_out && *left_out > 0)
+    log::warning("server.notes_dropped", {{"server", from.server}, {"messages", *left_out}});
+  return left_out.has_value();
 }
 
 }  // namespace sallyport::gateway::servers

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "gateway/base/rate_limit.hpp"
 #include "gateway/base/task_group.hpp"
 #include "gateway/ports/server_link.hpp"
 #include "schemas/core/time.hpp"
@@ -32,18 +33,13 @@ class PoolEvents final : public ServerEvents, public std::enable_shared_from_thi
   [[nodiscard]] std::string log_level(const LinkKey& link) override;
 
  private:
-  struct Rate {
-    double tokens = 0;
-    Deadline::Clock::time_point refilled;
-    std::uint64_t dropped = 0;
-  };
-  bool within_rate(const std::string& server);
+  bool within_rate(const LinkKey& from);
   static asio::awaitable<void> tell_changed(std::shared_ptr<PoolEvents> self, std::string server, ListKind kind);
   TaskGroup tasks_;
   ServerEvents* target_;
   Millis quiet_;
   std::map<std::pair<std::string, ListKind>, bool> change_pending_;
-  std::map<std::string, Rate> rates_;
+  std::map<std::string, RateLimit> rates_;  // by link: no client's server takes the notes of another's
 };
 
 }  // namespace sallyport::gateway::servers

@@ -1,6 +1,5 @@
 #include "gateway/servers/stderr_drain.hpp"
 
-#include <algorithm>
 #include <array>
 
 #include "gateway/base/known_secrets.hpp"
@@ -20,6 +19,9 @@ constexpr double kLinesPerSecond = 20;
 
 }  // namespace
 
+StderrDrain::StderrDrain(std::string server)
+    : server_(std::move(server)), rate_(kBurst, kLinesPerSecond, Deadline::Clock::now()) {}
+
 asio::awaitable<void> StderrDrain::run(ByteStream& stream) {
   std::array<char, 16384> chunk;  // NOLINT: filled by the read
   LineSplitter lines(kMaxLine);
@@ -36,19 +38,9 @@ void StderrDrain::line(std::string text) {
   if (text.empty()) return;
   if (trust::looks_secret(text)) text = "*** (this line looks like it holds a secret)";
   known_secrets().hide(text);
-  const auto now = Deadline::Clock::now();
-  const double passed = std::chrono::duration<double>(now - refilled_).count();
-  tokens_ = std::min(kBurst, tokens_ + passed * kLinesPerSecond);
-  refilled_ = now;
-  if (tokens_ >= 1) {
-    tokens_ -= 1;
-    if (dropped_ > 0) {
-      log::warning("server.stderr_dropped", {{"server", server_}, {"lines", static_cast<std::int64_t>(dropped_)}});
-      dropped_ = 0;
-    }
+  if (const auto left_out = rate_.admit(Deadline::Clock::now())) {
+    if (*left_out > 0) log::warning("server.stderr_dropped", {{"server", server_}, {"lines", *left_out}});
     log::info("server.stderr", {{"server", server_}, {"text", text}});
-  } else {
-    ++dropped_;
   }
   if (text.size() > kTailLine) text.resize(kTailLine);
   last_.push_back(std::move(text));

@@ -5,13 +5,14 @@
 #include <deque>
 #include <string>
 
+#include "gateway/base/rate_limit.hpp"
 #include "gateway/net/byte_stream.hpp"
 
 namespace sallyport::gateway::servers {
 
 class StderrDrain {
  public:
-  explicit StderrDrain(std::string server) : server_(std::move(server)) {}
+  explicit StderrDrain(std::string server);
   asio::awaitable<void> run(ByteStream& stream);  // until the stream ends
   [[nodiscard]] std::string tail() const;         // the last lines, joined by ` | `; may be empty
 
@@ -19,9 +20,7 @@ class StderrDrain {
   void line(std::string text);
   std::string server_;
   std::deque<std::string> last_;
-  double tokens_ = 100;
-  Deadline::Clock::time_point refilled_ = Deadline::Clock::now();
-  std::uint64_t dropped_ = 0;
+  RateLimit rate_;
 };
 
 }  // namespace sallyport::gateway::servers

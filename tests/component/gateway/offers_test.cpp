@@ -72,6 +72,16 @@ TEST_F(Offers, AreAcceptedWithTheToolsAndPassAsTheyCame) {
       << "the receipt says which text was in force";
 }
 
+TEST_F(Offers, ErrorsOfTheServerKeepTheirNumber) {
+  Rig rig(options("ask"));
+  for (const std::string code : {"-32602", "99999999999", "-4294967297", "0"}) {
+    rig.servers["s"].on_call = [&](Dispatched& call) { call.error("{\"code\":" + code + R"(,"message":"m"})"); };
+    const Answer answer = rig.ask(rig.client(), "prompts/get", R"({"name":"s__greet"})");
+    ASSERT_TRUE(answer.error) << code;
+    EXPECT_EQ(std::to_string(answer.error->code), code);
+  }
+}
+
 TEST_F(Offers, ThatChangedAreListedAsAcceptedAndAsk) {
   Rig rig(options("ask"));
   change(rig);

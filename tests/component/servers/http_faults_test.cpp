@@ -169,6 +169,24 @@ TEST_F(HttpFaultsTest, AnswersThatAreNoneAreLost) {
   EXPECT_EQ(call(*server, "json").kind, Kind::result);
 }
 
+TEST_F(HttpFaultsTest, AnswersThatAreNoJsonEndTheirCallsAtOnceAndSayWhy) {
+  serve();
+  make_pool(http());
+  const auto server = link();
+  for (const std::string how : {"nan", "surrogate", "latin1", "tab", "comma", "cut", "glued", "quotes", "python"}) {
+    for (const std::string sse : {"false", "true"}) {
+      if (how == "python" && sse == "true") continue;  // names no call: only the end of the stream tells
+      const ServerAnswer answer =
+          call(*server, "unreadable", R"({"how":")" + how + R"(","ms":60000,"sse":)" + sse + "}");
+      EXPECT_EQ(answer.kind, Kind::lost) << how;
+      EXPECT_TRUE(answer.sent) << how;
+      EXPECT_FALSE(answer.timed_out) << how;
+      EXPECT_NE(answer.detail.find("is no JSON: "), std::string::npos) << how << ": " << answer.detail;
+    }
+  }
+  EXPECT_EQ(call(*server, "json").kind, Kind::result);
+}
+
 TEST_F(HttpFaultsTest, ALoginPageIsNoServer) {
   serve({"--broken"});
   make_pool(http());

@@ -31,6 +31,22 @@ TEST(FindId, ReadsTheIdFromTheEnd) {
   EXPECT_EQ(find_id("", ""), std::nullopt);
 }
 
+TEST(FindAnswers, NamesTheCallsThatATextMeans) {
+  using Ids = std::vector<std::int64_t>;
+  EXPECT_EQ(find_answers(R"({"jsonrpc":"2.0","result":{"x":NaN},"id":17})"), Ids{17});
+  EXPECT_EQ(find_answers(R"({"id":17,"error":{"code":1,"message":"\ud800"}})"), Ids{17});
+  EXPECT_EQ(find_answers(R"({"id":17,"result":{}}{"id":18,"result":{}})"), (Ids{17, 18}));
+  EXPECT_EQ(find_answers(R"( [{"id":17,"result":NaN},{"id":18,"result":{}} , {"id":19,"result":{"te)"),
+            (Ids{17, 18, 19}));
+  EXPECT_EQ(find_answers(R"({"id":17,"result":{},"id":18})"), Ids{}) << "two";
+  EXPECT_EQ(find_answers(R"({"id":17,"method":"x","result":NaN})"), Ids{}) << "a request";
+  EXPECT_EQ(find_answers(R"({"id":17,"params":NaN})"), Ids{}) << "no answer";
+  EXPECT_EQ(find_answers(R"({"id":"17","result":NaN})"), Ids{});
+  EXPECT_EQ(find_answers(R"({"result":{"id":17,"result":1)"), Ids{}) << "not the outermost object's";
+  EXPECT_EQ(find_answers(R"({"x":1]],"id":17,"result":{}})"), Ids{}) << "who knows where it ends";
+  EXPECT_EQ(find_answers("no text of ours {\"id\":17,\"result\":1}"), Ids{});
+}
+
 std::vector<FrameReader::Frame> frames(const std::string& bytes, std::size_t step, std::size_t limit) {
   FrameReader reader(limit);
   std::vector<FrameReader::Frame> out;

@@ -145,6 +145,20 @@ TEST_F(StdioFaultsTest, AnswersOfTheWrongShapeAreLostAtOnce) {
   expect_works(*server);
 }
 
+// C004
+TEST_F(StdioFaultsTest, AnswersThatAreNoJsonEndTheirCallsAtOnce) {
+  make_pool(fixture());
+  const auto server = link();
+  for (const std::string how : {"nan", "surrogate", "latin1", "tab", "comma", "cut", "glued", "quotes"}) {
+    const ServerAnswer answer = call(*server, "unreadable", R"({"how":")" + how + R"("})");
+    EXPECT_EQ(answer.kind, Kind::lost) << how;
+    EXPECT_TRUE(answer.sent) << how;
+    EXPECT_FALSE(answer.timed_out) << how;
+    EXPECT_NE(answer.detail.find("is no JSON: "), std::string::npos) << how << ": " << answer.detail;
+  }
+  expect_works(*server);
+}
+
 TEST_F(StdioFaultsTest, C032_AnErrorWithoutIdIsNobodysButIsTold) {
   make_pool(fixture());
   const auto server = link();
@@ -282,6 +296,32 @@ TEST_F(StdioFaultsTest, AFailedStartNamesItsCause) {
 }
 
 // C019
+TEST_F(StdioFaultsTest, C142_AServerStartedInTheBackgroundIsNamedAndItsGroupIsKilled) {
+  ServerSettings server = fixture();
+  std::string line;
+  for (const std::string& word : server.args) line += " '" + word + "'";
+  const std::string marks = ::testing::TempDir() + "c142-" + std::to_string(::getpid());
+  // Its stdin is /dev/null, as of everything that a shell starts in the background.
+  server.args = {"-c", "echo started >&2; " + server.command + line + " --ignore-eof & echo $! > " + marks + "; wait"};
+  server.command = "sh";
+  server.start_timeout = Millis(1'500);
+  options_.backoff_first = Millis(60'000);
+  options_.wait_for_backoff = Millis(1);
+  make_pool(std::move(server));
+  const auto made = try_link("s");
+  ASSERT_FALSE(made.has_value());
+  EXPECT_EQ(made.error().retry, RetryClass::not_sent);
+  EXPECT_NE(made.error().message.find("started"), std::string::npos) << made.error().message;
+  int pid = 0;
+  std::ifstream(marks) >> pid;
+  std::filesystem::remove(marks);
+  ASSERT_GT(pid, 0);
+  spin([&] { return !process_exists(pid); });
+  const auto again = try_link("s");
+  ASSERT_FALSE(again.has_value());
+  EXPECT_NE(again.error().message.find("tried again in"), std::string::npos) << again.error().message;
+}
+
 TEST_F(StdioFaultsTest, C019_FailedHandshakesLeaveNothingBehind) {
   options_.backoff_first = Millis(1);
   options_.backoff_most = Millis(1);

@@ -48,8 +48,9 @@ class KeptEvents : public ServerEvents {
     late_answers.push_back(std::move(late));
     changed.notify();
   }
-  void on_log(const LinkKey& /*from*/, std::string_view params_raw) override {
+  void on_log(const LinkKey& from, std::string_view params_raw) override {
     logs.emplace_back(params_raw);
+    log_owners.push_back(from);
     changed.notify();
   }
   [[nodiscard]] std::string client_capabilities(const std::string& /*server*/) override { return capabilities; }
@@ -69,6 +70,7 @@ class KeptEvents : public ServerEvents {
   std::vector<ServerStatus> states;
   std::vector<LateAnswer> late_answers;
   std::vector<std::string> logs;
+  std::vector<LinkKey> log_owners;  // of each
   Signal changed;
 };
 

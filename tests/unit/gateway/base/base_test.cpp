@@ -11,6 +11,7 @@
 #include "gateway/base/clock.hpp"
 #include "gateway/base/log.hpp"
 #include "gateway/base/metrics.hpp"
+#include "gateway/base/rate_limit.hpp"
 #include "gateway/base/signal.hpp"
 #include "gateway/base/task_group.hpp"
 #include "gateway/base/workers.hpp"
@@ -346,6 +347,23 @@ TEST(ClockTest, IdsSortByTimeAndTokensDiffer) {
   EXPECT_NE(entropy.token(32), entropy.token(32));
   EXPECT_EQ(entropy.token(32).size(), 43);
   EXPECT_GT(system_clock().now(), 1'700'000'000'000);
+}
+
+TEST(RateLimit, LetsInABurstThenARateAndCountsWhatItLeftOut) {
+  RateLimit::Time now{};
+  RateLimit rate(3, 10, now);
+  EXPECT_TRUE(rate.is_idle(now));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(rate.admit(now), 0U);
+  EXPECT_FALSE(rate.admit(now));
+  EXPECT_FALSE(rate.admit(now));
+  now += std::chrono::milliseconds(150);
+  EXPECT_EQ(rate.admit(now), 2U) << "what was left out is told once";
+  EXPECT_FALSE(rate.admit(now));
+  now += std::chrono::hours(1);
+  EXPECT_FALSE(rate.is_idle(now)) << "something was left out and not told";
+  EXPECT_EQ(rate.admit(now), 1U);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(rate.admit(now), 0U) << "no more than a burst was saved up";
+  EXPECT_FALSE(rate.admit(now));
 }
 
 }  // namespace

@@ -174,8 +174,25 @@ TEST(JsonRpcParse, BatchesOnlyWhereAllowed) {
   ASSERT_EQ(incoming->messages.size(), 2U);
   EXPECT_EQ(incoming->messages[1].kind, Kind::notification);
   fault("[]", true);
-  fault("[1]", true);
-  fault("[[]]", true);
+}
+
+TEST(JsonRpcParse, EachElementOfABatchStandsForItself) {
+  const auto faults = [](std::string text) {
+    auto incoming = parse(std::move(text), true);
+    EXPECT_TRUE(incoming.has_value());
+    std::string out;
+    for (const Message& message : incoming->messages) out += std::string(message.id) + " ";
+    for (const IncomingFault& fault : incoming->faults) out += "!" + fault.id + " ";
+    return out;
+  };
+  const std::string good = R"({"jsonrpc":"2.0","id":1,"method":"ping"})";
+  EXPECT_EQ(faults("[" + good + R"(,1,[],{"jsonrpc":"2.0","id":2},{"jsonrpc":"2.0","id":null,"method":"x"}])"),
+            "1 !null !null !2 !null ");
+  EXPECT_EQ(faults("[[]]"), "!null ");
+  EXPECT_EQ(faults("[" + good + "," + good + R"(,{"jsonrpc":"2.0","id":"1","method":"ping"}])"), "\"1\" !1 !1 ");
+  EXPECT_EQ(faults(R"([{"jsonrpc":"2.0","id":"a","method":"m"},{"jsonrpc":"2.0","id":"\u0061","method":"m"}])"),
+            "!\"a\" !\"\\u0061\" ");
+  EXPECT_EQ(faults("[" + good + R"(,{"jsonrpc":"2.0","id":1,"result":{}}])"), "1 1 ") << "an answer of theirs";
 }
 
 TEST(JsonRpcWrite, MessagesAreBuiltOfRawSlices) {

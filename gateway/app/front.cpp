@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "gateway/ports/naming.hpp"
 #include "schemas/core/encoding.hpp"
 
 namespace sallyport::gateway {
@@ -31,7 +32,17 @@ asio::awaitable<Answer> AppFront::handle(Inbound inbound) {
   const bool tools = inbound.method == "tools/list";
   const bool task = inbound.client->era == mcp::Era::modern && calls::Calls::knows_task_method(inbound.method);
   if (!method && !tools && !task && !relay::Relay::knows(inbound.method)) co_return unknown_method(inbound);
-  co_await catalogue_.ready(Deadline::after(kFirstListing));
+  const Deadline listed = Deadline::after(kFirstListing);
+  const bool subscribes = inbound.method == "resources/subscribe";
+  Target target;
+  catalogue::Catalogue::Concerns concerns;
+  if (subscribes || (method && method != Method::tools_call)) {
+    target = co_await relay_.resolve(inbound);
+    concerns = [server = target.server](const std::string& id) { return id == server; };
+  } else {
+    concerns = concerned(inbound);
+  }
+  co_await catalogue_.ready(std::move(concerns), listed);
   if (tools) co_return tools_.list(inbound);
   Answer answer;
   if (task) {
@@ -39,17 +50,31 @@ asio::awaitable<Answer> AppFront::handle(Inbound inbound) {
   } else if (method == Method::tools_call) {
     answer = co_await calls_.tools_call(std::move(inbound));
   } else if (method) {
-    Target target = co_await relay_.resolve(inbound);
     answer = co_await calls_.other_call(std::move(inbound), *method, std::move(target));
   } else {
-    if (inbound.method == "resources/subscribe") {
+    if (subscribes) {
       // What may not be read is not watched either.
-      Target target = co_await relay_.resolve(inbound);
       if (auto denied = calls_.denied(inbound, Method::resources_read, std::move(target))) co_return std::move(*denied);
     }
     answer = co_await relay_.handle(std::move(inbound));
   }
   co_return answer;
+}
+
+// A server that hangs holds up nobody who wants nothing of it.
+catalogue::Catalogue::Concerns AppFront::concerned(const Inbound& inbound) const {
+  if (inbound.method == "resources/unsubscribe") return [](const std::string&) { return false; };
+  const Mount& mount = inbound.client->mount;
+  if (!mount.all()) return [server = mount.server](const std::string& id) { return id == server; };
+  const json::Value name = inbound.method == "tools/call" ? inbound.params.find("name") : json::Value();
+  std::string tool = name.is_string() ? name.string() : std::string();
+  if (tool.empty() || tool.starts_with("sallyport_")) return {};
+  const bool known = catalogue_.current()->find({}, tool) != nullptr;
+  return [known, tool = std::move(tool)](const std::string& id) { return !known && may_be_of(id, tool); };
+}
+
+void AppFront::over_limit(const Inbound& inbound) {
+  if (const auto method = parse_method(inbound.method)) calls_.over_limit(inbound, *method);
 }
 
 asio::awaitable<void> AppFront::prepare(Mount) { co_await catalogue_.ready(Deadline::after(kFirstOffers)); }

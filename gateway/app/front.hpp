@@ -22,6 +22,7 @@ class AppFront final : public Front {
   asio::awaitable<Answer> handle(Inbound inbound) override;
   [[nodiscard]] std::string capabilities(const ClientContext& client) const override;
   [[nodiscard]] std::string instructions(const ClientContext& client) const override;
+  void over_limit(const Inbound& inbound) override;
   asio::awaitable<void> prepare(Mount mount) override;
   [[nodiscard]] std::optional<std::string> header_fault(const ClientContext& client, json::Value params,
                                                         const mcp::HeaderLookup& find) const override {
@@ -32,6 +33,9 @@ class AppFront final : public Front {
   void session_ended(const ClientContext& client) override;
 
  private:
+  // Of which servers it must be known what they offer before this can be answered.
+  [[nodiscard]] catalogue::Catalogue::Concerns concerned(const Inbound& inbound) const;
+
   calls::Calls& calls_;
   catalogue::Catalogue& catalogue_;
   relay::Relay& relay_;

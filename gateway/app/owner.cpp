@@ -194,6 +194,9 @@ class Running final : private ServerEvents, private Readiness {
         loop_, *pool_, *catalogue_, *catalogue_,
         [this](const std::string& session, std::string_view method, std::string_view params_raw) {
           if (sessions_) sessions_->tell(session, method, params_raw);
+        },
+        [this](const std::shared_ptr<const ClientContext>& client, const std::string& server, const std::string& uri) {
+          return calls_->may_read(client, server, uri);
         });
     front_ = std::make_unique<AppFront>(
         *calls_, *catalogue_, *relay_,
@@ -510,9 +513,12 @@ class Running final : private ServerEvents, private Readiness {
 
   // AppFront
   void level_changed(const ClientContext& client) {
-    const std::string level(sessions_->log_level(client.principal.id));
     for (const auto& [server, link] : pool_->open_links(client.principal.id)) {
       const Offers offers = catalogue_->current()->servers.at(server).offers;
+      // What all share says what any of them asked for: each hears of it what it asked for itself.
+      const auto known = settings_.servers.find(server);
+      const bool shared = known != settings_.servers.end() && known->second.shared;
+      const std::string level(sessions_->log_level(shared ? std::string() : client.principal.id));
       if (offers.logging) tasks_.spawn("level " + server, set_level(link, fmt::format(R"({{"level":"{}"}})", level)));
     }
   }

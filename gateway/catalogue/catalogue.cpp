@@ -170,8 +170,11 @@ asio::awaitable<void> Catalogue::list_wanted(std::string server, std::shared_ptr
   }
 }
 
-asio::awaitable<bool> Catalogue::all_are(bool Listing::* so, Deadline deadline) {
-  const auto all = [&] { return std::ranges::all_of(listings_, [&](const auto& entry) { return entry.second.*so; }); };
+asio::awaitable<bool> Catalogue::all_are(bool Listing::* so, Concerns concerns, Deadline deadline) {
+  const auto all = [&] {
+    return std::ranges::all_of(
+        listings_, [&](const auto& entry) { return entry.second.*so || (concerns && !concerns(entry.first)); });
+  };
   while (!all()) {
     const bool notified = co_await changed_.wait(deadline);
     if (!notified) co_return all();

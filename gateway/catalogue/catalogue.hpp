@@ -59,10 +59,14 @@ class Catalogue final : public Snapshots, public Definitions {
   void keep_lists_for(Millis age) { keep_ = age; }
   // Of servers that are not the accepted ones now: whether they are again. For a timer.
   void look_again_at_foreign();
-  // True: every server has listed its tools or failed once.
-  asio::awaitable<bool> ready(Deadline deadline) { return all_are(&Listing::tried, deadline); }
+  using Concerns = std::function<bool(const std::string& server)>;
+  // True: every server (that it concerns) has listed its tools or failed once.
+  asio::awaitable<bool> ready(Deadline deadline) { return all_are(&Listing::tried, {}, deadline); }
+  asio::awaitable<bool> ready(Concerns concerns, Deadline deadline) {
+    return all_are(&Listing::tried, std::move(concerns), deadline);
+  }
   // True: the same, and nothing that was asked of any is open. For who reviews all that there is.
-  asio::awaitable<bool> settled(Deadline deadline) { return all_are(&Listing::settled, deadline); }
+  asio::awaitable<bool> settled(Deadline deadline) { return all_are(&Listing::settled, {}, deadline); }
 
   [[nodiscard]] std::shared_ptr<const Snapshot> current() const override { return snapshot_; }
   // Why a server of that identity (canonical JSON) is not the accepted one; nullopt: it is, or none was accepted.
@@ -109,7 +113,7 @@ class Catalogue final : public Snapshots, public Definitions {
     std::map<trust::Offer, KnownDigests> lists;
   };
 
-  asio::awaitable<bool> all_are(bool Listing::* so, Deadline deadline);
+  asio::awaitable<bool> all_are(bool Listing::* so, Concerns concerns, Deadline deadline);
   asio::awaitable<void> discover_one(std::string server);
   std::shared_ptr<ServerLink> odd_link(const std::string& server);
   asio::awaitable<void> list_wanted(std::string server, std::shared_ptr<ServerLink> link, Deadline deadline);

@@ -1,5 +1,6 @@
 #include "gateway/ports/naming.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include "trust/crypto/hash.hpp"
@@ -29,6 +30,14 @@ std::vector<std::string_view> literals_of(std::string_view uri_template) {
 }
 
 }  // namespace
+
+bool may_be_of(std::string_view server, std::string_view exposed) {
+  std::string begin(server);
+  begin += "__";
+  begin.resize(std::min(begin.size(), kKept));
+  std::ranges::replace_if(begin, [](char c) { return !fits(c); }, '-');
+  return exposed.starts_with(begin);
+}
 
 std::string exposed_name(std::string_view server, std::string_view tool) {
   std::string name(server);

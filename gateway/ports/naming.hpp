@@ -11,6 +11,9 @@ namespace sallyport::gateway {
 // 37, `_` and 10 hex digits of SHA-256 over server, NUL, tool.
 [[nodiscard]] std::string exposed_name(std::string_view server, std::string_view tool);
 
+// Whether it could be the exposed name of something of this server.
+[[nodiscard]] bool may_be_of(std::string_view server, std::string_view exposed);
+
 // Whether a URI could be made from an RFC 6570 template: its literal parts occur in order, at both ends in place.
 [[nodiscard]] bool fits_template(std::string_view uri_template, std::string_view uri);
 [[nodiscard]] std::size_t literal_size(std::string_view uri_template);

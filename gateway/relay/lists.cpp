@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "gateway/base/log.hpp"
 #include "gateway/mcp/modern.hpp"
 #include "gateway/ports/naming.hpp"
@@ -15,9 +17,10 @@ namespace {
 constexpr auto kListing = std::chrono::seconds(30);
 constexpr auto kOneServer = std::chrono::seconds(10);
 constexpr auto kFillAgain = std::chrono::seconds(1);
-constexpr std::size_t kPage = 1'000;  // few clients follow cursors; a page holds what most gateways have in all
-constexpr std::size_t kPages = 200;   // of one server while the tables are filled
-constexpr std::size_t kFilled = 10'000;
+constexpr auto kOthers = std::chrono::seconds(1);  // the other servers' lists are waited for once a name was found
+constexpr std::size_t kPage = 1'000;          // few clients follow cursors; a page holds what most gateways have in all
+constexpr std::size_t kPages = 200;           // of one server while the tables are filled
+constexpr std::size_t kPageBytes = 1U << 20;  // beyond it no other server's page follows on this one
 
 struct Cursor {
   std::string server;
@@ -73,18 +76,35 @@ std::optional<Lists::Shown> Lists::shown(const ClientContext& client, const std:
   return Shown{item, nullptr};
 }
 
-void Lists::learn(const std::string& server, Kind kind, const Page& page) {
+void Lists::learn(Routes& routes, const std::string& server, Kind kind, const Page& page) {
   for (const json::Value item : page.items) {
     const std::string name = item.find(words_of(kind).name).string();
-    if (kind == Kind::prompts) routes_.add_prompt(server, name);
-    if (kind == Kind::resources) routes_.add_resource(server, name);
-    if (kind == Kind::templates) routes_.add_template(server, name);
+    if (kind == Kind::prompts) routes.add_prompt(server, name);
+    if (kind == Kind::resources) routes.add_resource(server, name);
+    if (kind == Kind::templates) routes.add_template(server, name);
   }
 }
 
 void Lists::forget(const std::string& server, ListKind kind) {
-  routes_.forget(server, kind);
-  filled_.clear();
+  for (const auto& [principal, known] : known_) {
+    known->routes.forget(server, kind);
+    for (auto& [list, filling] : known->filling) filling.again = Deadline::at({});
+  }
+}
+
+Lists::KnownPtr Lists::known_of(const ClientContext& client) {
+  KnownPtr& known = known_[client.principal.id];
+  if (!known) known = std::make_shared<Known>(tasks_.loop());
+  known->used = ++uses_;
+  const KnownPtr out = known;
+  std::size_t bytes = 0;
+  for (const auto& [principal, one] : known_) bytes += one->routes.bytes();
+  while (known_.size() > 1 && (known_.size() > kTables || bytes > kBytes)) {
+    const auto oldest = std::ranges::min_element(known_, {}, [](const auto& entry) { return entry.second->used; });
+    bytes -= oldest->second->routes.bytes();
+    known_.erase(oldest);
+  }
+  return out;
 }
 
 asio::awaitable<Answer> Lists::list(Inbound inbound, Kind kind) {
@@ -139,7 +159,7 @@ asio::awaitable<Answer> Lists::list_all(Inbound inbound, Kind kind, std::string 
   std::optional<Cursor> next;
   for (const std::string& id : sources_.offering(inbound.client->mount, kind)) {
     if (id < server) continue;
-    if (count >= kPage) {
+    if (count >= kPage || items.size() >= kPageBytes) {
       next = Cursor{id, {}};
       break;
     }
@@ -152,7 +172,7 @@ asio::awaitable<Answer> Lists::list_all(Inbound inbound, Kind kind, std::string 
       log::warning("server.list_failed", {{"server", id}, {"list", words.method}, {"reason", page.error().reason}});
       continue;
     }
-    learn(id, kind, *page);
+    learn(known_of(*inbound.client)->routes, id, kind, *page);
     for (const json::Value item : page->items) {
       const auto seen = shown(*inbound.client, id, kind, item);
       if (!seen) continue;
@@ -173,41 +193,71 @@ asio::awaitable<Answer> Lists::list_all(Inbound inbound, Kind kind, std::string 
   co_return Answer::of(out + "}");
 }
 
-asio::awaitable<void> Lists::fill(std::shared_ptr<const ClientContext> client, Kind kind) {
-  if (filled_.size() > kFilled) filled_.clear();
-  Deadline& again = filled_[{client->principal.id, kind}];
-  if (!again.is_never() && !again.passed()) co_return;
-  again = Deadline::after(kFillAgain);
-  const Deadline deadline = Deadline::after(kListing);
-  for (const std::string& id : sources_.offering(client->mount, kind)) {
-    std::string cursor;
-    for (std::size_t i = 0; i < kPages; ++i) {
-      const Deadline soon = earlier(deadline, Deadline::after(kOneServer));
-      const auto page = co_await sources_.page(id, client, kind, cursor, soon, nullptr);
-      if (!page) break;
-      learn(id, kind, *page);
-      if (page->next.empty() || page->next == cursor) break;
-      cursor = page->next;
-    }
+// One server's answer of a fill, however it ends.
+class Lists::Open {
+ public:
+  Open(KnownPtr known, Kind kind) : known_(std::move(known)), filling_(known_->filling[kind]) {}
+  Open(const Open&) = delete;
+  Open& operator=(const Open&) = delete;
+  ~Open() {
+    if (--filling_.open == 0) filling_.again = Deadline::after(kFillAgain);
+    known_->changed.notify();
+  }
+
+ private:
+  KnownPtr known_;
+  Filling& filling_;
+};
+
+asio::awaitable<void> Lists::fill_one(Lists& self, KnownPtr known, std::shared_ptr<const ClientContext> client,
+                                      Kind kind, std::string server) {
+  const Open open(known, kind);
+  const Deadline soon = Deadline::after(kOneServer);
+  std::string cursor;
+  for (std::size_t i = 0; i < kPages; ++i) {
+    const auto page = co_await self.sources_.page(server, client, kind, cursor, soon, nullptr);
+    if (!page) break;
+    learn(known->routes, server, kind, *page);
+    if (page->next.empty() || page->next == cursor) break;
+    cursor = page->next;
+  }
+}
+
+asio::awaitable<void> Lists::fill(std::shared_ptr<const ClientContext> client, Kind kind,
+                                  std::function<bool(const Routes&)> found) {
+  const KnownPtr known = known_of(*client);
+  Filling& filling = known->filling[kind];
+  if (filling.open == 0) {
+    if (!filling.again.passed()) co_return;
+    const std::vector<std::string> servers = sources_.offering(client->mount, kind);
+    filling.open = servers.size();
+    for (const std::string& id : servers) tasks_.spawn("fill " + id, fill_one(*this, known, client, kind, id));
+  }
+  Deadline enough = Deadline::never();
+  while (filling.open > 0 && !enough.passed()) {
+    // One that hangs holds up nobody who wants something of another; but what several have is nobody's.
+    if (enough.is_never() && found(known->routes)) enough = Deadline::after(kOthers);
+    co_await known->changed.wait(enough);
   }
 }
 
 asio::awaitable<Target> Lists::resolve(std::shared_ptr<const ClientContext> client, std::string prompt,
                                        std::string uri) {
   if (!client->mount.all()) co_return Target{client->mount.server, std::move(prompt), {}};
-  if (uri.empty()) {
-    Target target = routes_.prompt(prompt);
-    if (!target.server.empty() || !target.problem.empty()) co_return target;
-    co_await fill(client, Kind::prompts);
-    target = routes_.prompt(prompt);
-    co_return target;
+  const bool by_name = uri.empty();
+  const auto look_up = [&](const Routes& routes) { return by_name ? routes.prompt(prompt) : routes.resource(uri); };
+  const auto found = [&](const Routes& routes) {
+    const Target target = look_up(routes);
+    return !target.server.empty() || !target.problem.empty();
+  };
+  KnownPtr known = known_of(*client);
+  for (const Kind kind : {Kind::prompts, Kind::resources, Kind::templates}) {
+    if ((kind == Kind::prompts) != by_name || found(known->routes)) continue;
+    co_await fill(client, kind, found);
+    known = known_of(*client);
   }
-  Target target = routes_.resource(uri);
-  if (!target.server.empty() || !target.problem.empty()) co_return target;
-  co_await fill(client, Kind::resources);
-  co_await fill(client, Kind::templates);
-  target = routes_.resource(uri);
-  if (!target.server.empty() || !target.problem.empty()) co_return target;
+  Target target = look_up(known->routes);
+  if (by_name || found(known->routes)) co_return target;
   // Servers may have resources that no list names; where only one has any, it is asked.
   const auto offering = sources_.offering(client->mount, Kind::resources);
   if (offering.size() == 1) target.server = offering.front();

@@ -35,10 +35,11 @@ asio::awaitable<Answer> Relay::handle(Inbound inbound) {
     answer = co_await lists_.list(std::move(inbound), Kind::templates);
   } else {
     std::string uri = text_at(inbound.params, "/uri");
-    Target target = co_await resolve(inbound);
+    if (uri.empty()) co_return Answer::fail(mcp::code::kInvalidParams, method + " needs a `uri`, a string");
     if (method == "resources/unsubscribe") {
-      answer = co_await subscriptions_.unsubscribe(std::move(inbound), std::move(target.server), std::move(uri));
+      answer = co_await subscriptions_.unsubscribe(std::move(inbound), std::move(uri));
     } else {
+      Target target = co_await resolve(inbound);
       answer = co_await subscriptions_.subscribe(std::move(inbound), std::move(target.server), std::move(uri));
     }
   }

@@ -13,10 +13,10 @@ class Relay {
  public:
   // `servers`, `snapshots` and `definitions` outlive this.
   Relay(asio::any_io_executor loop, Servers& servers, const Snapshots& snapshots, Definitions& definitions,
-        Subscriptions::Tell tell)
+        Subscriptions::Tell tell, Subscriptions::MayRead may_read)
       : sources_(servers, snapshots),
-        lists_(sources_, routes_, definitions),
-        subscriptions_(std::move(loop), sources_, std::move(tell)) {}
+        lists_(loop, sources_, definitions),
+        subscriptions_(std::move(loop), sources_, std::move(tell), std::move(may_read)) {}
 
   [[nodiscard]] static bool knows(std::string_view method);
   asio::awaitable<Answer> handle(Inbound inbound);
@@ -37,7 +37,6 @@ class Relay {
 
  private:
   Sources sources_;
-  Routes routes_;
   Lists lists_;
   Subscriptions subscriptions_;
 };

@@ -17,12 +17,15 @@ Target one_of(const std::set<std::string>& servers, std::string_view uri) {
                       names)};
 }
 
+// The bytes of what went.
 template <class Table, class Gone>
-void erase_of(Table& table, Gone gone) {
+std::size_t erase_of(Table& table, Gone gone) {
+  std::size_t bytes = 0;
   for (auto it = table.begin(); it != table.end();) {
-    std::erase_if(it->second, gone);
+    bytes += it->first.size() * std::erase_if(it->second, gone);
     it = it->second.empty() ? table.erase(it) : std::next(it);
   }
+  return bytes;
 }
 
 }  // namespace
@@ -31,6 +34,7 @@ bool Routes::has_room(const std::string& server, Table table, std::string_view n
   std::size_t& count = counts_[{server, table}];
   if (name.size() > kLongest || count >= (table == Table::templates ? kTemplates : kMost)) return false;
   ++count;
+  bytes_ += name.size();
   return true;
 }
 
@@ -38,7 +42,7 @@ void Routes::add_prompt(const std::string& server, const std::string& name) {
   std::string exposed = exposed_name(server, name);
   const auto known = prompts_.find(exposed);
   if (known != prompts_.end() && known->second.contains({server, name})) return;
-  if (has_room(server, Table::prompts, name)) prompts_[std::move(exposed)].insert({server, name});
+  if (has_room(server, Table::prompts, exposed)) prompts_[std::move(exposed)].insert({server, name});
 }
 
 void Routes::add_resource(const std::string& server, const std::string& uri) {
@@ -55,13 +59,13 @@ void Routes::add_template(const std::string& server, const std::string& uri_temp
 
 void Routes::forget(const std::string& server, ListKind kind) {
   if (kind == ListKind::prompts) {
-    erase_of(prompts_, [&](const Prompt& prompt) { return prompt.server == server; });
+    bytes_ -= erase_of(prompts_, [&](const Prompt& prompt) { return prompt.server == server; });
     counts_.erase({server, Table::prompts});
   }
   if (kind != ListKind::resources) return;
   const auto same = [&](const std::string& other) { return other == server; };
-  erase_of(resources_, same);
-  erase_of(templates_, same);
+  bytes_ -= erase_of(resources_, same);
+  bytes_ -= erase_of(templates_, same);
   counts_.erase({server, Table::resources});
   counts_.erase({server, Table::templates});
 }

@@ -21,6 +21,8 @@ class Routes {
   static constexpr std::size_t kMost = 10'000;
   static constexpr std::size_t kTemplates = 500;
 
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }  // of all names
+
   void add_prompt(const std::string& server, const std::string& name);
   void add_resource(const std::string& server, const std::string& uri);
   void add_template(const std::string& server, const std::string& uri_template);
@@ -42,6 +44,7 @@ class Routes {
   std::map<std::string, std::set<std::string>, std::less<>> resources_;
   std::map<std::string, std::set<std::string>, std::less<>> templates_;
   std::map<std::pair<std::string, Table>, std::size_t> counts_;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace sallyport::gateway::relay

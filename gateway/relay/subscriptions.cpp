@@ -79,30 +79,46 @@ asio::awaitable<Answer> Subscriptions::subscribe(Inbound inbound, std::string se
     tasks_.spawn("unsubscribe " + server, leave(*link, uri));
     co_return Answer::fail(mcp::code::kRefused, "the subscription was cancelled");
   }
-  std::vector<One>& own = by_session_[client->session];
-  const auto same = [&](const One& one) { return one.server == server && one.uri == uri && one.link == *link; };
-  if (std::ranges::none_of(own, same)) {
-    own.push_back({std::move(server), std::move(uri), client, *link});
-    attach(own.back());
-    counted(*client, true);
-  }
+  add(client, std::move(server), std::move(uri), *link);
   co_return Answer::of(mcp::splice_call_meta(answer.result, {}));
 }
 
-asio::awaitable<Answer> Subscriptions::unsubscribe(Inbound inbound, std::string server, std::string uri) {
+// Once per session, server and resource, on the newest link: one that was lost is not subscribed beside its successor.
+void Subscriptions::add(const std::shared_ptr<const ClientContext>& client, std::string server, std::string uri,
+                        std::shared_ptr<ServerLink> link) {
+  std::vector<One>& own = by_session_[client->session];
+  const auto same = std::ranges::find_if(own, [&](const One& one) { return one.server == server && one.uri == uri; });
+  if (same == own.end()) {
+    own.push_back({std::move(server), std::move(uri), client, std::move(link)});
+    attach(own.back());
+    counted(*client, true);
+  } else if (same->link != link) {
+    if (detach(*same)) tasks_.spawn("unsubscribe " + server, leave(same->link, uri));
+    same->link = std::move(link);
+    attach(*same);
+  }
+}
+
+asio::awaitable<Answer> Subscriptions::unsubscribe(Inbound inbound, std::string uri) {
   const auto own = by_session_.find(inbound.client->session);
   if (own == by_session_.end()) co_return Answer::of("{}");
-  const auto found = std::ranges::find_if(
-      own->second, [&](const One& one) { return (server.empty() || one.server == server) && one.uri == uri; });
-  if (found == own->second.end()) co_return Answer::of("{}");
-  const One one = std::move(*found);
-  own->second.erase(found);
+  std::vector<One> ended;
+  std::erase_if(own->second, [&](One& one) {
+    if (one.uri != uri) return false;
+    ended.push_back(std::move(one));
+    return true;
+  });
   if (own->second.empty()) by_session_.erase(own);
-  counted(*one.client, false);
-  if (!detach(one)) co_return Answer::of("{}");
-  const ServerAnswer answer = co_await say(one.link, "resources/unsubscribe", uri, inbound.cancel);
-  if (auto error = error_of(answer)) co_return Answer{{}, std::move(error), {}};
-  co_return Answer::of("{}");  // whatever the server made of it, this session hears no more
+  std::erase_if(ended, [&](const One& one) {
+    counted(*one.client, false);
+    return !detach(one);
+  });
+  Answer answer = Answer::of("{}");
+  for (const One& one : ended) {
+    const ServerAnswer said = co_await say(one.link, "resources/unsubscribe", uri, inbound.cancel);
+    if (auto error = error_of(said)) answer = Answer{{}, std::move(error), {}};
+  }
+  co_return answer;  // whatever the servers made of it, this session hears no more
 }
 
 asio::awaitable<void> Subscriptions::leave(std::shared_ptr<ServerLink> link, std::string uri) {
@@ -130,7 +146,8 @@ void Subscriptions::on_updated(const LinkKey& from, std::string_view params_raw)
       return owner && (from.session.empty() || from.session == session) && one.server == from.server &&
              covers(one.uri, changed);
     };
-    if (std::ranges::any_of(all, concerns)) tell_(session, kUpdated, params_raw);
+    const auto one = std::ranges::find_if(all, concerns);
+    if (one != all.end() && may_read_(one->client, one->server, changed)) tell_(session, kUpdated, params_raw);
   }
 }
 
@@ -159,12 +176,16 @@ asio::awaitable<void> Subscriptions::renew(Subscriptions& self, std::string sess
   const ServerAnswer answer = co_await say(*link, "resources/subscribe", uri, std::make_shared<Cancel>());
   if (answer.kind != ServerAnswer::Kind::result) co_return;
   One* now = find();
-  if (now == nullptr) co_return;
+  if (now == nullptr) {  // it was ended meanwhile, or renewed by another
+    const auto feed = self.feeds_.find(link->get());
+    if (feed == self.feeds_.end() || !feed->second.uris.contains(uri)) co_await leave(*link, std::move(uri));
+    co_return;
+  }
   self.detach(*now);
   now->link = *link;
   self.attach(*now);
   // It may have changed while nobody listened.
-  self.tell_(session, kUpdated, uri_params(uri));
+  if (self.may_read_(client, server, uri)) self.tell_(session, kUpdated, uri_params(uri));
 }
 
 }  // namespace sallyport::gateway::relay

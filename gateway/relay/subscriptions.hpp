@@ -23,13 +23,19 @@ class Subscriptions {
   static constexpr std::size_t kLongest = 2'048;
   using Tell = std::function<void(const std::string& session, std::string_view method, std::string_view params_raw)>;
 
+  // Whether this client may read that now. What may not be read is not told of either, though it be a part of what was
+  // subscribed to.
+  using MayRead = std::function<bool(const std::shared_ptr<const ClientContext>& client, const std::string& server,
+                                     const std::string& uri)>;
+
   // `sources` outlives this; `tell` reaches a session by its public id, if it is still there.
-  Subscriptions(asio::any_io_executor loop, Sources& sources, Tell tell)
-      : sources_(sources), tell_(std::move(tell)), tasks_(std::move(loop)) {}
+  Subscriptions(asio::any_io_executor loop, Sources& sources, Tell tell, MayRead may_read)
+      : sources_(sources), tell_(std::move(tell)), may_read_(std::move(may_read)), tasks_(std::move(loop)) {}
 
   // The server's refusal is the client's.
   asio::awaitable<Answer> subscribe(Inbound inbound, std::string server, std::string uri);
-  asio::awaitable<Answer> unsubscribe(Inbound inbound, std::string server, std::string uri);
+  // Ends it at whatever server it was made: where the resource belongs now may be another.
+  asio::awaitable<Answer> unsubscribe(Inbound inbound, std::string uri);
   void session_ended(const std::string& session);
   void on_updated(const LinkKey& from, std::string_view params_raw);
   // Subscribes anew where a link was lost; called by a timer.
@@ -47,6 +53,8 @@ class Subscriptions {
   };
   [[nodiscard]] bool has_room(const ClientContext& client, std::string_view uri) const;
   void counted(const ClientContext& client, bool more);
+  void add(const std::shared_ptr<const ClientContext>& client, std::string server, std::string uri,
+           std::shared_ptr<ServerLink> link);
   void attach(const One& one);
   // True: nobody else of that link wants it, and the server should hear so.
   bool detach(const One& one);
@@ -57,6 +65,7 @@ class Subscriptions {
 
   Sources& sources_;
   Tell tell_;
+  MayRead may_read_;
   std::map<std::string, std::vector<One>, std::less<>> by_session_;
   std::map<const ServerLink*, Feed> feeds_;
   std::map<std::string, std::size_t, std::less<>> per_principal_;

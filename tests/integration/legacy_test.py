@@ -1,7 +1,9 @@
 """The legacy versions with the whole program in between: resources, prompts, completion, logging, subscriptions; one server
 and several, over HTTP and stdio."""
 import json
+import shlex
 import sys
+import time
 
 import gateway as tools
 from events import METHODS, Events, hash_of, setup
@@ -157,6 +159,21 @@ class Aggregated(Case):
         self.assertIn("result", other.ask("prompts/get", {"name": "b__greet"}))
         self.assertEqual(other.ask("prompts/get", {"name": "greet"})["error"]["code"], -32602)
         self.assertEqual(other.ask("prompts/get", {"name": "c__greet"})["error"]["code"], -32602)
+
+    def test_a_server_that_hangs_holds_up_nobody_who_wants_another(self):
+        options = setup("a", "b")
+        flag = self.folder / "hang"
+        words = " ".join(shlex.quote(word) for word in [options["servers"]["b"]["command"], *options["servers"]["b"]["args"]])
+        options["servers"]["b"] = {"command": "sh", "args": ["-c", "[ -e %s ] && exec sleep 600; exec %s" % (flag, words)]}
+        gateway = self.gateway(**options)
+        flag.touch()
+        gateway.start()
+        client = gateway.client().connect()
+        for method, params in [("tools/call", {"name": "a__echo", "arguments": {}}), ("prompts/get", {"name": "a__greet"}),
+                               ("resources/read", {"uri": "a://one"})]:
+            begun = time.monotonic()
+            self.assertIn("result", client.ask(method, params), method)
+            self.assertLess(time.monotonic() - begun, 8, method)
 
     def test_prompts_keep_their_bytes_but_for_the_name(self):
         client = self.gateway(**setup("a", "b")).start().client().connect()

@@ -260,8 +260,11 @@ Rig::Rig(RigOptions options) : servers(options.servers), options_(std::move(opti
   calls = std::make_unique<calls::Calls>(io.get_executor(), calls_options, *store, *pool, *catalogue, *catalogue, clock,
                                          system_entropy(), metrics_);
   people = std::make_unique<calls::People>(*calls);
-  relay = std::make_unique<relay::Relay>(io.get_executor(), *pool, *catalogue, *catalogue,
-                                         [](const std::string&, std::string_view, std::string_view) {});
+  relay = std::make_unique<relay::Relay>(
+      io.get_executor(), *pool, *catalogue, *catalogue, [](const std::string&, std::string_view, std::string_view) {},
+      [this](const std::shared_ptr<const ClientContext>& who, const std::string& server, const std::string& uri) {
+        return calls->may_read(who, server, uri);
+      });
   catalogue->on_change([this](const std::vector<catalogue::DefinitionChange>& told) {
     changes.insert(changes.end(), told.begin(), told.end());
     calls->configuration_changed();

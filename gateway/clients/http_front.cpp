@@ -20,7 +20,10 @@ struct HttpFront::State {
         server(
             std::move(executor), "clients", http_limits(),
             [this](HttpRequest request, HttpExchange& exchange) { return handle(std::move(request), exchange); },
-            [this](const HttpRequest& head, const ByteStream&) { return precheck(head); }) {}
+            [this](const HttpRequest& head, const ByteStream&) { return precheck(head); },
+            [this](int status, const std::string& message, const HttpHeaders* head) {
+              return refuse(status, message, head);
+            }) {}
 
   [[nodiscard]] HttpLimits http_limits() const {
     HttpLimits limits = options.http;
@@ -33,6 +36,12 @@ struct HttpFront::State {
     return {.bytes = options.limits.message_bytes, .depth = options.limits.depth};
   }
 
+  // What the codec refuses is answered like everything else: clients look for a JSON-RPC error.
+  HttpResponse refuse(int status, const std::string& message, const HttpHeaders* head) const {
+    HttpResponse response = refusal(status, status < 500 ? kInvalidRequest : mcp::code::kInternalError, message);
+    if (head != nullptr && check_origin(*head, rules)) add_cors(*head, response.headers);
+    return response;
+  }
   std::optional<HttpResponse> precheck(const HttpRequest& head) const;
   [[nodiscard]] std::optional<HttpResponse> check_head(const HttpRequest& head) const;
   [[nodiscard]] Result<Identity> identify(const HttpHeaders& headers) const;
@@ -72,8 +81,9 @@ std::size_t requests_in(const mcp::Incoming& incoming) {
 
 // The id to refuse a whole text with.
 std::string_view id_of(const mcp::Incoming& incoming) {
+  if (incoming.batch) return "null";
   const mcp::Message& first = incoming.messages.front();
-  return incoming.batch || first.kind != mcp::Message::Kind::request ? std::string_view("null") : first.id;
+  return first.kind != mcp::Message::Kind::request ? std::string_view("null") : first.id;
 }
 
 Session::Extras extras_of(const HttpRequest& request) {
@@ -225,8 +235,10 @@ asio::awaitable<void> HttpFront::State::get(HttpRequest request, HttpExchange& e
 HttpFront::State::Admitted HttpFront::State::begin_session(const HttpRequest& request, const mcp::Incoming& incoming,
                                                            const Identity& identity, const Mount& mount) {
   const std::string_view id = id_of(incoming);
-  const mcp::Message& first = incoming.messages.front();
-  const bool initializes = !incoming.batch && first.kind == mcp::Message::Kind::request && first.method == "initialize";
+  const auto starts = [](const mcp::Message& first) {
+    return first.kind == mcp::Message::Kind::request && first.method == "initialize";
+  };
+  const bool initializes = !incoming.batch && starts(incoming.messages.front());
   if (!initializes && names_unknown_version(request.headers)) {
     const mcp::RpcError error = mcp::unsupported_version(*request.headers.get("MCP-Protocol-Version"));
     return {nullptr, refusal(400, error, id)};
@@ -277,7 +289,7 @@ asio::awaitable<void> HttpFront::State::post(HttpRequest request, HttpExchange& 
     co_await post_modern(std::move(request), exchange, std::move(identity), std::move(mount), std::move(arrived));
     co_return;
   }
-  if (!token && incoming->messages.front().method == "initialize") co_await sessions.prepare(mount);
+  if (!token && !incoming->batch && incoming->messages.front().method == "initialize") co_await sessions.prepare(mount);
   Admitted admitted = admit(request, *incoming, std::move(session), identity, mount);
   if (admitted.refused) {
     co_await respond(request, exchange, std::move(*admitted.refused));
@@ -285,11 +297,12 @@ asio::awaitable<void> HttpFront::State::post(HttpRequest request, HttpExchange& 
   }
   session = std::move(admitted.session);
   const Accepts accepts = accepted_by(request.headers);
-  const std::size_t requests = requests_in(*incoming);
+  const std::size_t requests = requests_in(*incoming) + incoming->faults.size();
   const auto reply = std::make_shared<HttpReply>(loop, accepts.events);
   std::vector<std::shared_ptr<Reply>> parts;
   if (incoming->batch && requests > 0) parts = split_reply(reply, requests);
   std::size_t next = 0;
+  for (const mcp::IncomingFault& fault : incoming->faults) finish_with(fault, *parts[next++]);
   for (mcp::Message& message : incoming->messages) {
     std::shared_ptr<Reply> own = reply;
     if (message.kind == mcp::Message::Kind::request && incoming->batch) own = parts[next++];

@@ -106,7 +106,7 @@ std::optional<HttpResponse> check_post_head(const HttpHeaders& headers) {
     return refusal(415, kInvalidRequest, "the only charset of JSON is utf-8");
   }
   for (const std::string_view encoding : headers.all("Content-Encoding")) {
-    if (lower(encoding) == "identity") continue;
+    if (encoding.empty() || lower(encoding) == "identity") continue;
     HttpResponse response =
         refusal(415, kInvalidRequest, "encoded bodies are not taken: send it without Content-Encoding");
     response.headers.add("Accept-Encoding", "identity");

@@ -32,6 +32,48 @@ Expectation expectation(const HttpRequest& head) {
   return media_type(*expect) == "100-continue" ? Expectation::proceed : Expectation::unknown;
 }
 
+constexpr std::size_t kSmallBody = 64U << 10;  // always taken
+constexpr std::size_t kBodies = 64;            // of the largest size, that all connections together may be sending
+
+// What one connection has of a body, among those of all.
+class BodyCount {
+ public:
+  explicit BodyCount(HttpServerShared& shared) : shared_(shared) {}
+  BodyCount(const BodyCount&) = delete;
+  BodyCount& operator=(const BodyCount&) = delete;
+  ~BodyCount() { shared_.bodies -= bytes_; }
+  // False: it is one too many.
+  bool fits(std::size_t bytes) {
+    shared_.bodies += bytes - bytes_;
+    bytes_ = bytes;
+    return bytes <= kSmallBody || shared_.bodies <= kBodies * shared_.limits.body_bytes;
+  }
+
+ private:
+  HttpServerShared& shared_;
+  std::size_t bytes_ = 0;
+};
+
+// Host and Origin of a head, so far as they can be told: for the refusal of one that is not understood.
+HttpHeaders where_from(std::string_view head) {
+  HttpHeaders found;
+  while (!head.empty()) {
+    const std::size_t end = std::min(head.find("\r\n"), head.size());
+    const std::string_view line = head.substr(0, end);
+    head.remove_prefix(std::min(end + 2, head.size()));
+    const std::size_t colon = line.find(':');
+    if (colon == std::string_view::npos) continue;
+    for (const std::string_view name : {"Host", "Origin"}) {
+      const auto same = [](char a, char b) { return (a | 0x20) == (b | 0x20); };
+      if (!std::ranges::equal(line.substr(0, colon), name, same)) continue;
+      std::string_view value = line.substr(colon + 1);
+      value.remove_prefix(std::min(value.find_first_not_of(" \t"), value.size()));
+      found.add(std::string(name), std::string(value));
+    }
+  }
+  return found;
+}
+
 void log_failure(const std::string& server, std::string_view reason) {
   log::error("http.handler_failed", {{"server", server}, {"reason", reason}});
 }
@@ -151,7 +193,8 @@ asio::awaitable<HttpConnection::Next> HttpConnection::read_request() {
   if (!fault) fault = reader.put(*head);
   if (!fault && !reader.head_done()) fault = HttpFault(400, "the headers are not understood");
   if (fault) {
-    co_await refuse(std::move(*fault));
+    const HttpHeaders from = where_from(*head);
+    co_await refuse(std::move(*fault), &from);
     co_return next;
   }
   HttpRequest request = reader.take_request();
@@ -181,29 +224,41 @@ asio::awaitable<bool> HttpConnection::refuse_by(HttpResponse response, bool is_h
 asio::awaitable<bool> HttpConnection::read_body(HttpMessageReader& reader, const HttpRequest& head) {
   const Expectation expected = expectation(head);
   if (expected == Expectation::unknown) {
-    co_await refuse(HttpFault(417, "the only expectation is 100-continue"));
+    HttpFault fault(417, "the only expectation is 100-continue");
+    co_await refuse(std::move(fault), &head.headers);
     co_return false;
   }
   if (expected == Expectation::proceed && reader.expects_body() && input_->buffer.empty()) {
     const Status asked = co_await write("HTTP/1.1 100 Continue\r\n\r\n");
     if (!asked) co_return false;
   }
+  BodyCount count(*shared_);
   const Deadline deadline = Deadline::after(shared_->limits.body_wait);
   for (;;) {
     std::optional<HttpFault> fault = reader.put(input_->buffer);
     if (!fault && reader.done()) co_return true;
+    if (!fault && !count.fits(reader.body().size()))
+      fault = HttpFault(503, "too many large requests come at once: try again later");
     if (!fault) {
       const Result<bool> more = co_await fill(deadline);
       if (more && *more) continue;
       if (!more && more.error().code != ErrorCode::timeout) co_return false;
       fault = more ? HttpFault(400, "the body was cut off") : HttpFault(408, "the body did not come in time");
     }
-    co_await refuse(std::move(*fault));
+    co_await refuse(std::move(*fault), &head.headers);
     co_return false;
   }
 }
 
+HttpResponse HttpConnection::refusal(int status, std::string message, const HttpHeaders* head) const {
+  return shared_->refuse ? shared_->refuse(status, message, head) : plain_response(status, std::move(message));
+}
+
 asio::awaitable<bool> HttpConnection::answer(HttpRequest request) {
+  HttpHeaders from;  // what a refusal may need of the head
+  for (const std::string name : {"Host", "Origin"}) {
+    if (const auto value = request.headers.get(name)) from.add(name, std::string(*value));
+  }
   HttpExchange::State state(*this, request.method == "HEAD", request.http_1_0, keep_alive_);
   HttpExchange exchange(state);
   bool threw = false;
@@ -221,7 +276,8 @@ asio::awaitable<bool> HttpConnection::answer(HttpRequest request) {
   if (!state.started && !state.failed) {
     if (!threw) log::error("http.no_answer", {{"server", shared_->name}});
     state.keep_alive = false;
-    const Status sent = co_await exchange.respond(plain_response(500, "internal error"));
+    HttpResponse failed = refusal(500, "internal error", &from);
+    const Status sent = co_await exchange.respond(std::move(failed));
     if (!sent) input_->stream->close();
     co_return false;
   }
@@ -231,14 +287,15 @@ asio::awaitable<bool> HttpConnection::answer(HttpRequest request) {
 }
 
 // The connection ends after it: run() and the server linger.
-asio::awaitable<void> HttpConnection::refuse(HttpFault fault) {
+asio::awaitable<void> HttpConnection::refuse(HttpFault fault, const HttpHeaders* head) {
   log::debug("http.refused", {{"server", shared_->name},
                               {"peer", input_->stream->peer()},
                               {"status", fault.status},
                               {"reason", fault.message}});
   HttpExchange::State state(*this, false, false, false);
   HttpExchange exchange(state);
-  const Status sent = co_await exchange.respond(plain_response(fault.status, std::move(fault.message)));
+  HttpResponse response = refusal(fault.status, std::move(fault.message), head);
+  const Status sent = co_await exchange.respond(std::move(response));
   if (!sent) input_->stream->close();
 }
 

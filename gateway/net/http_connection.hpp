@@ -17,17 +17,20 @@ namespace sallyport::gateway {
 // What all connections of a server share.
 struct HttpServerShared {
   HttpServerShared(asio::any_io_executor loop, std::string server, HttpLimits bounds, HttpServer::Handler handle,
-                   HttpServer::Precheck check)
+                   HttpServer::Precheck check, HttpServer::Refuse say)
       : name(std::move(server)),
         limits(bounds),
         handler(std::move(handle)),
         precheck(std::move(check)),
+        refuse(std::move(say)),
         tasks(std::move(loop)) {}
   std::string name;
   HttpLimits limits;
   HttpServer::Handler handler;
   HttpServer::Precheck precheck;
+  HttpServer::Refuse refuse;
   TaskGroup tasks;
+  std::size_t bodies = 0;  // bytes of all that are being read
   bool draining = false;
 };
 
@@ -61,9 +64,10 @@ class HttpConnection {
   HttpConnection& operator=(const HttpConnection&) = delete;
 
   asio::awaitable<void> run();
-  asio::awaitable<void> refuse(HttpFault fault);  // answers; nothing more is read but to be thrown away
-  asio::awaitable<void> linger();                 // ends our side, waits a moment for the peer's, closes
-  void drain();                                   // no further request after the present one
+  // Answers; nothing more is read but to be thrown away.
+  asio::awaitable<void> refuse(HttpFault fault, const HttpHeaders* head = nullptr);
+  asio::awaitable<void> linger();  // ends our side, waits a moment for the peer's, closes
+  void drain();                    // no further request after the present one
   // True while a request is being read or answered.
   [[nodiscard]] bool busy() const { return busy_; }
 
@@ -78,6 +82,7 @@ class HttpConnection {
   asio::awaitable<bool> refuse_by(HttpResponse response, bool is_head, bool http_1_0);  // true: go on
   asio::awaitable<std::optional<std::string>> read_head();
   asio::awaitable<bool> read_body(HttpMessageReader& reader, const HttpRequest& head);
+  [[nodiscard]] HttpResponse refusal(int status, std::string message, const HttpHeaders* head) const;
   asio::awaitable<bool> answer(HttpRequest request);      // true: another request may follow
   asio::awaitable<Result<bool>> fill(Deadline deadline);  // true: more bytes; false: the peer ended
   asio::awaitable<Status> write(std::string bytes);

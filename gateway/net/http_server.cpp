@@ -9,9 +9,10 @@
 namespace sallyport::gateway {
 
 struct HttpServer::State {
-  State(asio::any_io_executor loop, std::string name, HttpLimits limits, Handler handler, Precheck precheck)
-      : shared(
-            std::make_shared<HttpServerShared>(loop, std::move(name), limits, std::move(handler), std::move(precheck))),
+  State(asio::any_io_executor loop, std::string name, HttpLimits limits, Handler handler, Precheck precheck,
+        Refuse refuse)
+      : shared(std::make_shared<HttpServerShared>(loop, std::move(name), limits, std::move(handler),
+                                                  std::move(precheck), std::move(refuse))),
         changed(std::move(loop)) {}
   static asio::awaitable<void> serve(std::shared_ptr<State> state, std::unique_ptr<ByteStream> stream);
 
@@ -54,9 +55,9 @@ asio::awaitable<void> HttpServer::State::serve(std::shared_ptr<State> state, std
 }
 
 HttpServer::HttpServer(asio::any_io_executor loop, std::string name, HttpLimits limits, Handler handler,
-                       Precheck precheck)
-    : state_(
-          std::make_shared<State>(std::move(loop), std::move(name), limits, std::move(handler), std::move(precheck))) {}
+                       Precheck precheck, Refuse refuse)
+    : state_(std::make_shared<State>(std::move(loop), std::move(name), limits, std::move(handler), std::move(precheck),
+                                     std::move(refuse))) {}
 
 HttpServer::~HttpServer() { state_->shared->tasks.cancel(); }
 

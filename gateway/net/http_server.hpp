@@ -54,8 +54,12 @@ class HttpServer {
   // unread. For credentials, Host, Origin, method and path.
   using Precheck = std::function<std::optional<HttpResponse>(const HttpRequest& head, const ByteStream& stream)>;
 
+  // How what is wrong with a message is said; `head`: of the request, where it could be read. Empty: in plain text.
+  using Refuse = std::function<HttpResponse(int status, const std::string& message, const HttpHeaders* head)>;
+
   // `name` stands in logs. An exception of the handler is logged and answered 500; no answer likewise.
-  HttpServer(asio::any_io_executor loop, std::string name, HttpLimits limits, Handler handler, Precheck precheck = {});
+  HttpServer(asio::any_io_executor loop, std::string name, HttpLimits limits, Handler handler, Precheck precheck = {},
+             Refuse refuse = {});
   ~HttpServer();  // ends what still runs
 
   void accept(std::unique_ptr<ByteStream> stream);                  // serves it in the background

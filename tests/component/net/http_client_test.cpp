@@ -275,7 +275,7 @@ TEST_F(WithServer, ClosesTheConnectionOfAnAnswerThatIsGivenUp) {
   }(client, left));
 }
 
-TEST_F(WithServer, TimesOutWithoutLosingTheStream) {
+TEST_F(WithServer, C137_TimesOutWithoutLosingTheStream) {
   OneShot<bool> go(loop_.executor());
   handler_ = [&](HttpRequest, HttpExchange& exchange) -> asio::awaitable<void> {
     HttpHeaders none;

@@ -441,6 +441,37 @@ asio::awaitable<void> stop_gently(HttpServer& server, asio::any_io_executor loop
   EXPECT_TRUE(clean);
 }
 
+// Large bodies that come slowly, on many connections.
+TEST_F(HttpServerTest, BoundsWhatAllConnectionsTogetherAreSending) {
+  limits_.body_bytes = 100'000;
+  HttpServer server(loop_.executor(), "test", limits_, handler_);
+  loop_.run([](HttpServer& to, asio::any_io_executor loop) -> asio::awaitable<void> {
+    std::vector<std::unique_ptr<ByteStream>> peers;
+    const auto begin = [&](std::size_t bytes) -> asio::awaitable<void> {
+      MemoryStreamPair pair = make_memory_streams(loop, {.capacity = 1U << 20});
+      to.accept(std::move(pair.second));
+      const std::string text = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999\r\n\r\n" + std::string(bytes, 'x');
+      const Status written = co_await pair.first->write_all(text, soon());
+      EXPECT_TRUE(written);
+      peers.push_back(std::move(pair.first));
+    };
+    for (int i = 0; i < 65; ++i) co_await begin(99'998);
+    for (int i = 0; i < 200; ++i) co_await asio::post(loop, asio::use_awaitable);
+    const std::string refused = co_await read_until(*peers.back(), "\r\n");
+    EXPECT_EQ(refused, "HTTP/1.1 503 Service Unavailable\r\n");
+    co_await begin(10'000);
+    const Status rest = co_await peers.front()->write_all("x", soon());
+    EXPECT_TRUE(rest);
+    const std::string answered = co_await read_until(*peers.front(), "\r\n");
+    EXPECT_EQ(answered, "HTTP/1.1 200 OK\r\n");
+    const Status small = co_await peers.back()->write_all(std::string(89'999, 'x'), soon());
+    EXPECT_TRUE(small);
+    const std::string taken = co_await read_until(*peers.back(), "\r\n");
+    EXPECT_EQ(taken, "HTTP/1.1 200 OK\r\n") << "there is room again";
+    for (const auto& peer : peers) peer->close();
+  }(server, loop_.executor()));
+}
+
 TEST_F(HttpServerTest, FinishesTheRequestInHandWhenItStops) {
   OneShot<bool> entered(loop_.executor());
   OneShot<bool> go(loop_.executor());

@@ -181,6 +181,74 @@ TEST_F(TlsTest, TellsACutFromAnEnd) {
   }(*this, loop_.executor(), server_, client_));
 }
 
+// What a client makes of an answer after which the server's TCP ends without close_notify.
+TEST_F(TlsTest, C136_ACutCountsOnlyWhereTheAnswerWasNotWhole) {
+  const std::string ok = "HTTP/1.1 200 OK\r\n";
+  const auto get = [&](std::string answer) {
+    std::string got;
+    loop_.run([](asio::any_io_executor loop, std::shared_ptr<TlsServerContext> server,
+                 std::shared_ptr<TlsClientContext> context, std::string text,
+                 std::string& out) -> asio::awaitable<void> {
+      MemoryStreamPair pair = make_memory_streams(loop);
+      ByteStream* transport = pair.second.get();
+      TaskGroup tasks(loop);
+      StreamResult accepted = fail(ErrorCode::internal, "");
+      tasks.spawn("accept",
+                  [](std::unique_ptr<ByteStream> s, std::shared_ptr<TlsServerContext> c,
+                     StreamResult& to) -> asio::awaitable<void> {
+                    to = co_await tls_accept(std::move(s), std::move(c), soon());
+                  }(std::move(pair.second), server, accepted));
+      StreamResult connected = co_await tls_connect(std::move(pair.first), context, "example.test", soon());
+      const bool ended = co_await tasks.wait_empty(soon());
+      EXPECT_TRUE(ended && connected && accepted);
+      const Status written = co_await (*accepted)->write_all(text, soon());
+      const Status cut = co_await transport->shutdown_write(soon());
+      EXPECT_TRUE(written && cut);
+      HttpClientOptions options;
+      options.connect = [&connected](Url, Deadline) -> asio::awaitable<StreamResult> {
+        co_return std::move(connected);
+      };
+      HttpClient client(loop, std::move(options));
+      HttpClientRequest request;
+      request.url = *parse_url("https://example.test/x");
+      Result<HttpClientResponse> response = co_await client.send(std::move(request), soon());
+      if (!response) {
+        out = "no head";
+        co_return;
+      }
+      const Result<std::string> body = co_await response->read_all(100, soon());
+      out = body ? *body : "cut";
+    }(loop_.executor(), server_, client_, std::move(answer), got));
+    return got;
+  };
+  EXPECT_EQ(get(ok + "Content-Length: 5\r\n\r\nhello"), "hello");
+  EXPECT_EQ(get(ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"), "hello");
+  EXPECT_EQ(get(ok + "Content-Length: 50\r\n\r\nhello"), "cut");
+  EXPECT_EQ(get(ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"), "cut");
+  EXPECT_EQ(get(ok + "\r\nhello"), "cut") << "only the end of the connection would tell";
+}
+
+TEST_F(TlsTest, C136_AnEndWaitsForNoCloseNotifyOfThePeer) {
+  loop_.run([](asio::any_io_executor loop, std::shared_ptr<TlsServerContext> server,
+               std::shared_ptr<TlsClientContext> client) -> asio::awaitable<void> {
+    MemoryStreamPair pair = make_memory_streams(loop);
+    TaskGroup tasks(loop);
+    StreamResult accepted = fail(ErrorCode::internal, "");
+    tasks.spawn("accept",
+                [](std::unique_ptr<ByteStream> s, std::shared_ptr<TlsServerContext> c,
+                   StreamResult& out) -> asio::awaitable<void> {
+                  out = co_await tls_accept(std::move(s), std::move(c), soon());
+                }(std::move(pair.second), server, accepted));
+    StreamResult connected = co_await tls_connect(std::move(pair.first), client, "example.test", soon());
+    const bool ended = co_await tasks.wait_empty(soon());
+    EXPECT_TRUE(ended && connected && accepted);
+    const Deadline deadline = Deadline::after(std::chrono::seconds(5));
+    const Status told = co_await (*connected)->shutdown_write(deadline);  // the peer never reads, nor answers
+    EXPECT_TRUE(told);
+    EXPECT_FALSE(deadline.passed());
+  }(loop_.executor(), server_, client_));
+}
+
 TEST_F(TlsTest, BoundsAHandshakeInTime) {
   loop_.run([](asio::any_io_executor loop, std::shared_ptr<TlsServerContext> server) -> asio::awaitable<void> {
     MemoryStreamPair pair = make_memory_streams(loop);

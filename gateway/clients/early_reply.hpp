@@ -16,6 +16,7 @@ class EarlyReply final : public Reply {
   void note(std::string message, bool droppable) override {
     if (to_) to_->note(std::move(message), droppable);
   }
+  bool ask(std::string message) override { return to_ && to_->ask(std::move(message)); }
   [[nodiscard]] bool open() const override { return to_ && to_->open(); }
   [[nodiscard]] bool takes_notes() const override { return to_ && to_->takes_notes(); }
   void finish(Finished finished) override {

@@ -1,5 +1,6 @@
 #include "gateway/clients/flights.hpp"
 
+#include <algorithm>
 #include <boost/asio/error.hpp>
 #include <boost/system/system_error.hpp>
 #include <vector>
@@ -10,20 +11,6 @@ namespace sallyport::gateway {
 namespace {
 
 constexpr std::size_t kMaxIdBytes = 512;  // as parse_incoming has it
-
-// What an id means: two tokens for the same string or integer are one id.
-std::string key_of(std::string_view token) {
-  if (!token.starts_with('"')) {
-    std::string key = "n";
-    const bool negative = token.starts_with('-');
-    if (negative) token.remove_prefix(1);
-    if (negative && token != "0") key += '-';
-    return key.append(token);
-  }
-  if (!token.contains('\\')) return "s" + std::string(token.substr(1, token.size() - 2));
-  const auto decoded = json::Document::parse(std::string(token));
-  return "s" + (decoded ? decoded->root().string() : std::string(token));
-}
 
 }  // namespace
 
@@ -37,7 +24,8 @@ class Flights::Flight final : public ClientChannel {
         alive_(std::move(start.alive)),
         admits_(std::move(start.admits)),
         ask_(std::move(start.ask)),
-        reply_(std::move(reply)) {}
+        reply_(std::move(reply)),
+        share_(std::move(start.share)) {}
 
   Flight(const Flight&) = delete;
   Flight& operator=(const Flight&) = delete;
@@ -62,7 +50,17 @@ class Flights::Flight final : public ClientChannel {
     finished.cancelled = cancelled;
     finished.error = answer.error ? answer.error->code : 0;
     finished.delivery = Delivery(std::move(answer.delivered), alive_);
+    if (share_ && !cancelled) fit(finished);
     reply->finish(std::move(finished));
+  }
+
+  // Counts it among what this principal holds open. False: it does not fit.
+  bool hold(const Inbound& inbound) {
+    if (!share_ || !inbound.document) return true;
+    const json::Value root = inbound.document->root();
+    const std::size_t parts = root.is_array() ? std::max<std::size_t>(1, root.size()) : 1;
+    held_ = Share::hold_request(share_, inbound.document->memory() / parts);
+    return held_ != nullptr;
   }
 
   const std::string key;
@@ -73,10 +71,24 @@ class Flights::Flight final : public ClientChannel {
   const std::shared_ptr<void> keep;  // the owner of the table
 
  private:
+  // An answer that its principal has no room for is not given: what the call did is on record, and stays undelivered.
+  void fit(Finished& finished) const {
+    Share::Held held = Share::hold_answer(share_, finished.message.size());
+    if (held) return finished.delivery.hold(std::move(held));
+    log::warning("client.answer_left_out", {{"id", id}, {"bytes", finished.message.size()}});
+    const mcp::RpcError error{mcp::code::kRefused,
+                              "this client has too many answers unread, so that this one is not given: read them, "
+                              "then ask again",
+                              R"({"code":"LIMIT_REACHED","outcome":"unknown","retry":"later"})"};
+    finished = {.message = mcp::error_response(id, error), .error = error.code};
+  }
+
   std::weak_ptr<const void> alive_;
   Admits admits_;
   Ask ask_;
   std::shared_ptr<Reply> reply_;  // null once finished
+  std::shared_ptr<Share> share_;
+  Share::Held held_;
 };
 
 Flights::Flight::~Flight() {
@@ -88,7 +100,7 @@ Flights::~Flights() {
 }
 
 void Flights::start(Start start, std::string_view id, Inbound inbound, std::shared_ptr<Reply> reply) {
-  std::string key = key_of(id);
+  std::string key = mcp::id_key(id);
   const std::shared_ptr<Reply> ends_with = start.ends_with_client ? reply : nullptr;
   TaskGroup& tasks = start.tasks;
   Front& front = start.front;
@@ -102,7 +114,14 @@ void Flights::start(Start start, std::string_view id, Inbound inbound, std::shar
     }
   }
   if (open_.size() >= rules_.bound) {
+    front.over_limit(inbound);
     flight->finish(Answer::fail(mcp::code::kRefused, "too many requests of this session are open: try again later",
+                                R"({"code":"LIMIT_REACHED","outcome":"none","retry":"later"})"));
+    return;
+  }
+  if (!flight->hold(inbound)) {
+    front.over_limit(inbound);
+    flight->finish(Answer::fail(mcp::code::kRefused, "too much of this client is open at once: try again later",
                                 R"({"code":"LIMIT_REACHED","outcome":"none","retry":"later"})"));
     return;
   }
@@ -143,7 +162,7 @@ void Flights::end(Flight& flight) {
 
 bool Flights::cancel(json::Value id) {
   if ((!id.is_string() && !id.is_number()) || id.raw().size() > kMaxIdBytes) return false;
-  const std::string key = key_of(id.raw());
+  const std::string key = mcp::id_key(id.raw());
   Flight* found = nullptr;
   for (Flight* flight : open_) {
     if (flight->key != key) continue;

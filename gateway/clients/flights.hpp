@@ -15,6 +15,7 @@
 
 #include "gateway/base/task_group.hpp"
 #include "gateway/clients/reply.hpp"
+#include "gateway/clients/share.hpp"
 #include "gateway/ports/inbound.hpp"
 
 namespace sallyport::gateway {
@@ -43,7 +44,8 @@ class Flights {
     std::shared_ptr<void> keep;
     Admits admits;
     Ask ask;
-    bool ends_with_client = false;  // a client that goes away cancels it
+    bool ends_with_client = false;           // a client that goes away cancels it
+    std::shared_ptr<Share> share = nullptr;  // what the request and its answer are counted in; null: in nothing
   };
   // `id` is a raw token that parse_incoming let pass; inbound.channel and inbound.cancel are set here. A refusal is
   // answered on the reply, like everything else.

@@ -24,6 +24,10 @@ class HttpReply final : public Reply {
     if (away_ && notes_.bytes() + message.size() > kAway) return;
     if (takes_notes_ && open()) notes_.note(std::move(message), droppable);
   }
+  bool ask(std::string message) override {
+    if (!takes_notes_ || !open() || (away_ && notes_.bytes() + message.size() > kAway)) return false;
+    return notes_.question(std::move(message));
+  }
   [[nodiscard]] bool open() const override { return (!left_ || resumable_) && !notes_.abandoned() && !finished_; }
   [[nodiscard]] bool takes_notes() const override { return takes_notes_ && open(); }
   void finish(Finished finished) override {

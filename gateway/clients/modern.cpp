@@ -133,6 +133,7 @@ void Modern::start(Flights& flights, std::shared_ptr<void> keep, ClientContext c
   auto early = std::make_shared<EarlyReply>(std::move(reply), std::string(arrived.message.id));
   Flights::Start start{services_->tasks, *this, services_->alive, std::move(keep), std::move(admits), std::move(ask)};
   start.ends_with_client = ends_with_client;
+  start.share = services_->shares.of(client->principal);
   flights.start(std::move(start), arrived.message.id, std::move(inbound), std::move(early));
 }
 
@@ -240,6 +241,8 @@ Answer Modern::dress(std::string_view method, Answer answer) const {
   answer.result = mcp::with_first(std::move(answer.result), members.take());
   return answer;
 }
+
+void Modern::over_limit(const Inbound& inbound) { services_->front.over_limit(inbound); }
 
 std::string Modern::capabilities(const ClientContext& client) const { return services_->front.capabilities(client); }
 std::string Modern::instructions(const ClientContext& client) const { return services_->front.instructions(client); }

@@ -76,6 +76,7 @@ class Modern final : private Front {
   struct Client;
 
   asio::awaitable<Answer> handle(Inbound inbound) override;
+  void over_limit(const Inbound& inbound) override;
   [[nodiscard]] std::string capabilities(const ClientContext& client) const override;
   [[nodiscard]] std::string instructions(const ClientContext& client) const override;
   asio::awaitable<Answer> discover(Inbound inbound);

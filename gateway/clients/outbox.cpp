@@ -5,6 +5,7 @@
 namespace sallyport::gateway {
 
 bool Outbox::make_room(std::size_t size) {
+  if (size > std::max(bounds_.note_most, bounds_.note_bytes)) return false;
   while (notes_ > 0 && (notes_ >= bounds_.notes || note_bytes_ + size > bounds_.note_bytes)) {
     const auto victim = std::ranges::find_if(items_, [](const Item& item) { return item.droppable; });
     if (victim == items_.end()) return false;
@@ -24,8 +25,17 @@ void Outbox::note(std::string text, bool droppable, std::uint64_t number) {
   }
   ++notes_;
   note_bytes_ += text.size();
-  items_.push_back({std::move(text), {}, false, droppable, number});
+  items_.push_back({std::move(text), {}, Item::Kind::note, droppable, number});
   changed_.notify();
+}
+
+bool Outbox::question(std::string text, std::uint64_t number) {
+  if (closed_ || abandoned_) return false;
+  if (question_bytes_ > 0 && question_bytes_ + text.size() > bounds_.question_bytes) return false;
+  question_bytes_ += text.size();
+  items_.push_back({std::move(text), {}, Item::Kind::question, false, number});
+  changed_.notify();
+  return true;
 }
 
 void Outbox::answer(std::string text, Delivery delivery) {
@@ -36,7 +46,7 @@ void Outbox::answer(std::string text, Delivery delivery) {
     return;
   }
   answer_bytes_ += text.size();
-  items_.push_back({std::move(text), std::move(delivery), true, false, 0});
+  items_.push_back({std::move(text), std::move(delivery), Item::Kind::answer, false, 0});
   changed_.notify();
 }
 
@@ -44,8 +54,10 @@ std::optional<Outbox::Item> Outbox::take() {
   if (items_.empty()) return std::nullopt;
   Item item = std::move(items_.front());
   items_.pop_front();
-  if (item.answer) {
+  if (item.kind == Item::Kind::answer) {
     answer_bytes_ -= item.text.size();
+  } else if (item.kind == Item::Kind::question) {
+    question_bytes_ -= item.text.size();
   } else {
     --notes_;
     note_bytes_ -= item.text.size();
@@ -64,7 +76,7 @@ void Outbox::abandon() {
   abandoned_ = true;
   const std::deque<Item> gone = std::move(items_);  // their deliveries fail when this goes, and may call back
   items_.clear();
-  notes_ = note_bytes_ = answer_bytes_ = 0;
+  notes_ = note_bytes_ = question_bytes_ = answer_bytes_ = 0;
   changed_.notify();
 }
 

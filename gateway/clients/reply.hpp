@@ -2,6 +2,7 @@
 // whether an answer reached the transport. On the loop.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,17 +17,22 @@ class Delivery {
   Delivery() = default;
   Delivery(std::function<void(bool)> delivered, std::weak_ptr<const void> alive)
       : delivered_(std::move(delivered)), alive_(std::move(alive)) {}
-  Delivery(Delivery&& other) noexcept : delivered_(std::exchange(other.delivered_, nullptr)), alive_(other.alive_) {}
+  Delivery(Delivery&& other) noexcept
+      : delivered_(std::exchange(other.delivered_, nullptr)), alive_(other.alive_), held_(std::move(other.held_)) {}
   Delivery& operator=(Delivery&& other) noexcept {
     if (this != &other) {
       done(false);
       delivered_ = std::exchange(other.delivered_, nullptr);
       alive_ = other.alive_;
+      held_ = std::move(other.held_);
     }
     return *this;
   }
   ~Delivery() { done(false); }
+  // Kept until it is done: what counts the bytes of the answer.
+  void hold(std::shared_ptr<void> held) { held_ = std::move(held); }
   void done(bool taken) {
+    held_ = nullptr;
     const auto delivered = std::exchange(delivered_, nullptr);
     if (delivered && !alive_.expired()) delivered(taken);
   }
@@ -34,12 +40,13 @@ class Delivery {
  private:
   std::function<void(bool)> delivered_;
   std::weak_ptr<const void> alive_;
+  std::shared_ptr<void> held_;
 };
 
 struct Finished {
   std::string message;     // a JSON-RPC answer, or an array of them for a batch
   bool cancelled = false;  // the client cancelled the request and expects no answer
-  int error = 0;           // the number of the JSON-RPC error that it is; 0: a result
+  std::int64_t error = 0;  // the number of the JSON-RPC error that it is; 0: a result
   Delivery delivery;
 };
 
@@ -50,7 +57,9 @@ class Reply {
   Reply(const Reply&) = delete;
   Reply& operator=(const Reply&) = delete;
   virtual ~Reply() = default;
-  virtual void note(std::string message, bool droppable) = 0;        // a notification that belongs to this request
+  virtual void note(std::string message, bool droppable) = 0;  // a notification that belongs to this request
+  // A question of a server, or that it is withdrawn: no note, and never dropped for one. False: it has no place.
+  virtual bool ask(std::string message) = 0;
   [[nodiscard]] virtual bool open() const = 0;                       // the client can still get the answer
   [[nodiscard]] virtual bool takes_notes() const { return open(); }  // and what comes before it
   virtual void finish(Finished finished) = 0;                        // exactly once; no note after it

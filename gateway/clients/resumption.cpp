@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 namespace sallyport::gateway {
 namespace {
 
-constexpr std::size_t kEvents = 256;
+constexpr std::size_t kEvents = 4'096;  // a burst comes at once, before any reader had a turn
 constexpr std::size_t kBytes = 1U << 20;
 
 template <class Number>
@@ -29,19 +30,28 @@ std::optional<EventId> parse_event_id(std::string_view text) {
   return id;
 }
 
-void Parking::park(std::weak_ptr<PostStream> stream) {
-  std::erase_if(parked_, [](const auto& each) {
-    const auto open = each.lock();
+void Parking::park(std::weak_ptr<PostStream> stream, std::string whose) {
+  std::erase_if(parked_, [](const Parked& each) {
+    const auto open = each.stream.lock();
     return !open || open->is_read() || open->given_up();
   });
-  parked_.push_back(std::move(stream));
+  parked_.push_back({std::move(stream), std::move(whose)});
   if (parked_.size() <= kMost) return;
-  if (const auto oldest = parked_.front().lock()) oldest->give_up();
-  parked_.pop_front();
+  std::map<std::string_view, std::size_t> counts;
+  for (const Parked& each : parked_) ++counts[each.whose];
+  const auto most = std::ranges::max_element(counts, {}, [](const auto& entry) { return entry.second; });
+  const auto oldest = std::ranges::find(parked_, most->first, &Parked::whose);
+  if (const auto open = oldest->stream.lock()) open->give_up();
+  parked_.erase(oldest);
 }
 
-PostStream::PostStream(std::uint32_t number, std::shared_ptr<HttpReply> reply, std::shared_ptr<Parking> parking)
-    : number_(number), reply_(std::move(reply)), events_(kEvents, kBytes), parking_(std::move(parking)) {
+PostStream::PostStream(std::uint32_t number, std::shared_ptr<HttpReply> reply, std::shared_ptr<Parking> parking,
+                       std::string whose)
+    : number_(number),
+      reply_(std::move(reply)),
+      events_(kEvents, kBytes),
+      parking_(std::move(parking)),
+      whose_(std::move(whose)) {
   reply_->set_resumable();
 }
 
@@ -73,7 +83,7 @@ void PostStream::end_reading(unsigned reader) {
   unread_since_ = Deadline::Clock::now();
   reply_->set_away(true);
   if (events_.bytes() > HttpReply::kAway) return give_up();
-  parking_->park(weak_from_this());
+  parking_->park(weak_from_this(), whose_);
 }
 
 void PostStream::give_up() {
@@ -91,7 +101,7 @@ bool PostStream::expired(Deadline::Clock::time_point now) const {
 std::shared_ptr<PostStream> Resumption::open(std::shared_ptr<HttpReply> reply) {
   if (posts_.size() >= kPosts) posts_.erase(posts_.begin());
   const std::uint32_t number = next_++;
-  auto stream = std::make_shared<PostStream>(number, std::move(reply), parking_);
+  auto stream = std::make_shared<PostStream>(number, std::move(reply), parking_, whose_);
   posts_.emplace(number, stream);
   return stream;
 }

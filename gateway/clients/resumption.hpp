@@ -3,7 +3,8 @@
 //
 // Event ids are `<stream>-<event>`; stream 0 is the session's own. Bounds: kPosts streams of POSTs a session; of one
 // that nobody reads, HttpReply::kAway bytes of events and as many of the answer, until kKeep after its request ended;
-// and Parking::kMost of those in the whole gateway, the oldest of which are given up first.
+// and Parking::kMost of those in the whole gateway, of which those of the principal that has most, the oldest first,
+// are given up.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include "gateway/base/deadline.hpp"
 #include "gateway/clients/event_ring.hpp"
 #include "gateway/clients/http_reply.hpp"
+#include "schemas/model/principal.hpp"
 
 namespace sallyport::gateway {
 
@@ -33,16 +35,22 @@ class PostStream;
 class Parking {
  public:
   static constexpr std::size_t kMost = 256;
-  void park(std::weak_ptr<PostStream> stream);
+  // `whose`: the principal.
+  void park(std::weak_ptr<PostStream> stream, std::string whose);
 
  private:
-  std::deque<std::weak_ptr<PostStream>> parked_;
+  struct Parked {
+    std::weak_ptr<PostStream> stream;
+    std::string whose;
+  };
+  std::deque<Parked> parked_;  // the oldest first
 };
 
 // The event stream that answers one POST. Read by one connection at a time; the newest counts.
 class PostStream : public std::enable_shared_from_this<PostStream> {
  public:
-  PostStream(std::uint32_t number, std::shared_ptr<HttpReply> reply, std::shared_ptr<Parking> parking);
+  PostStream(std::uint32_t number, std::shared_ptr<HttpReply> reply, std::shared_ptr<Parking> parking,
+             std::string whose);
   PostStream(const PostStream&) = delete;
   PostStream& operator=(const PostStream&) = delete;
   ~PostStream();  // whoever did not read it to the end never will
@@ -69,6 +77,7 @@ class PostStream : public std::enable_shared_from_this<PostStream> {
   EventRing events_;
   Delivery delivery_;
   std::shared_ptr<Parking> parking_;
+  std::string whose_;
   bool done_ = false;
   bool given_up_ = false;
   unsigned reader_ = 0;
@@ -81,7 +90,8 @@ class Resumption {
   static constexpr std::size_t kPosts = 16;
   static constexpr std::chrono::seconds kKeep{60};
 
-  explicit Resumption(std::shared_ptr<Parking> parking) : parking_(std::move(parking)) {}
+  Resumption(std::shared_ptr<Parking> parking, const Principal& whose)
+      : parking_(std::move(parking)), whose_(whose.anonymous ? "anonymous" : whose.id) {}
   std::shared_ptr<PostStream> open(std::shared_ptr<HttpReply> reply);
   [[nodiscard]] std::shared_ptr<PostStream> find(std::uint32_t number) const;
   void close(std::uint32_t number) { posts_.erase(number); }
@@ -92,6 +102,7 @@ class Resumption {
 
  private:
   std::shared_ptr<Parking> parking_;
+  std::string whose_;
   std::uint32_t next_ = 1;
   std::map<std::uint32_t, std::shared_ptr<PostStream>> posts_;  // by number: the oldest first
   EventRing own_{64, 64U << 10};

@@ -104,6 +104,7 @@ void Session::request(mcp::Message message, Extras extras, const std::shared_ptr
     return Session::ask(self, std::move(question), std::move(to));
   };
   Flights::Start start{services_->tasks, services_->front, services_->alive, self, std::move(admits), std::move(ask)};
+  start.share = services_->shares.of(context_->principal);
   flights_.start(std::move(start), message.id, std::move(inbound), reply);
 }
 
@@ -115,13 +116,7 @@ asio::awaitable<ClientReply> Session::ask(std::shared_ptr<Session> self, ServerQ
   }
   if (!self->questions_) self->questions_ = std::make_shared<Questions>();
   Questions::Send send = [self, reply](std::string message) {
-    if (reply->takes_notes()) {
-      reply->note(std::move(message), false);
-      return true;
-    }
-    if (self->streams_.empty()) return false;
-    self->send(std::move(message), false);
-    return true;
+    return reply->takes_notes() ? reply->ask(std::move(message)) : self->send_question(std::move(message));
   };
   const std::shared_ptr<Questions> questions = self->questions_;
   ClientReply answer = co_await Questions::ask(questions, std::move(question), std::move(send));
@@ -216,9 +211,15 @@ void Session::send(std::string message, bool droppable) {
   if (!streams_.empty()) streams_.back()->note(std::move(message), droppable, number);
 }
 
+bool Session::send_question(std::string message) {
+  if (streams_.empty()) return false;
+  const std::uint64_t number = resumption_ ? resumption_->own().push(message) : 0;
+  return streams_.back()->question(std::move(message), number);
+}
+
 Resumption* Session::resumption() {
   if (token_.empty() || context_->protocol_version != mcp::kLegacyVersions.front()) return nullptr;
-  if (!resumption_) resumption_ = std::make_unique<Resumption>(services_->parking);
+  if (!resumption_) resumption_ = std::make_unique<Resumption>(services_->parking, context_->principal);
   return resumption_.get();
 }
 

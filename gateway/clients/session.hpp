@@ -16,6 +16,7 @@
 #include "gateway/clients/outbox.hpp"
 #include "gateway/clients/questions.hpp"
 #include "gateway/clients/resumption.hpp"
+#include "gateway/clients/share.hpp"
 #include "gateway/ports/inbound.hpp"
 
 namespace sallyport::gateway {
@@ -23,13 +24,19 @@ namespace sallyport::gateway {
 // What all sessions share. Outlives them.
 struct SessionServices {
   SessionServices(asio::any_io_executor loop, Front& door, Clock& wall, std::string build,
-                  std::function<Deadline::Clock::time_point()> steady)
-      : tasks(std::move(loop)), front(door), clock(wall), version(std::move(build)), now(std::move(steady)) {}
+                  std::function<Deadline::Clock::time_point()> steady, Share::Bounds bounds)
+      : tasks(std::move(loop)),
+        front(door),
+        clock(wall),
+        version(std::move(build)),
+        now(std::move(steady)),
+        shares(bounds) {}
   TaskGroup tasks;  // the open requests
   Front& front;
   Clock& clock;
   std::string version;  // of serverInfo
   std::function<Deadline::Clock::time_point()> now;
+  Shares shares;
   std::shared_ptr<Parking> parking = std::make_shared<Parking>();
   std::shared_ptr<const int> alive = std::make_shared<const int>(0);
 };
@@ -95,6 +102,7 @@ class Session : public std::enable_shared_from_this<Session> {
                                           std::shared_ptr<Reply> reply);
   void request(mcp::Message message, Extras extras, const std::shared_ptr<Reply>& reply);
   void send(std::string message, bool droppable);  // on the newest stream
+  bool send_question(std::string message);         // likewise; false: it has no place there
   Answer initialize(const mcp::Message& message);
   Answer set_level(const mcp::Message& message);
   void notification(const mcp::Message& message);

@@ -18,6 +18,10 @@ const std::string& share_of(const Principal& principal) {
 // Calls are bounded per principal behind the Front, which can leave a receipt; this bound lies above that one.
 std::size_t requests_per_session(const LimitSettings& limits) { return (limits.calls_in_flight / 4) + 64; }
 
+Share::Bounds shares_of(const LimitSettings& limits) {
+  return {.requests = std::size_t{16} * limits.message_bytes, .answers = std::size_t{4} * limits.result_bytes};
+}
+
 std::function<Deadline::Clock::time_point()> steady_of(const SessionsOptions& options) {
   if (options.now) return options.now;
   return [] { return Deadline::Clock::now(); };
@@ -31,7 +35,8 @@ Modern::Options modern_options(const SessionsOptions& options) {
 }  // namespace
 
 Sessions::Sessions(asio::any_io_executor loop, Front& front, Clock& clock, Entropy& entropy, SessionsOptions options)
-    : services_(std::make_shared<SessionServices>(loop, front, clock, options.version, steady_of(options))),
+    : services_(std::make_shared<SessionServices>(loop, front, clock, options.version, steady_of(options),
+                                                  shares_of(options.limits))),
       entropy_(entropy),
       options_(std::move(options)),
       modern_(services_, entropy, modern_options(options_)),
@@ -195,7 +200,7 @@ std::string_view Sessions::log_level(const std::string& principal) const {
   signed char lowest = -1;
   for (const auto& [id, session] : by_id_) {
     const signed char level = session->log_level();
-    if (level < 0 || session->context().principal.id != principal) continue;
+    if (level < 0 || (!principal.empty() && session->context().principal.id != principal)) continue;
     if (lowest < 0 || level < lowest) lowest = level;
   }
   return lowest < 0 ? std::string_view() : mcp::kLogLevels[static_cast<std::size_t>(lowest)];

@@ -61,7 +61,7 @@ class Sessions {
   void log(const LinkKey& from, std::string_view params_raw);
   void elicitation_complete(const LinkKey& from, std::string_view params_raw);
   void tell(const std::string& session, std::string_view method, std::string_view params_raw);
-  // The lowest log level that a session of the principal asked for; empty: none.
+  // The lowest log level that a session of the principal (empty: of anybody) asked for; empty: none.
   [[nodiscard]] std::string_view log_level(const std::string& principal) const;
   // Before a session begins: until it is known what the servers offer, or for a bound of time.
   asio::awaitable<void> prepare(Mount mount) { return services_->front.prepare(std::move(mount)); }

@@ -27,6 +27,7 @@ class LineReply final : public Reply {
  public:
   explicit LineReply(std::shared_ptr<Outbox> outbox) : outbox_(std::move(outbox)) {}
   void note(std::string message, bool droppable) override { outbox_->note(std::move(message), droppable); }
+  bool ask(std::string message) override { return outbox_->question(std::move(message)); }
   [[nodiscard]] bool open() const override { return !outbox_->closed(); }
   void finish(Finished finished) override {
     // After its cancel a strict client takes an answer for a fault of ours.
@@ -241,11 +242,13 @@ void StdioFront::State::receive(Connection& connection, std::string line) {
     return;
   }
   const auto is_request = [](const mcp::Message& message) { return message.kind == mcp::Message::Kind::request; };
-  const auto requests = static_cast<std::size_t>(std::ranges::count_if(incoming->messages, is_request));
+  const auto requests =
+      static_cast<std::size_t>(std::ranges::count_if(incoming->messages, is_request)) + incoming->faults.size();
   const auto reply = std::make_shared<LineReply>(connection.outbox);
   std::vector<std::shared_ptr<Reply>> parts;
   if (incoming->batch && requests > 0) parts = split_reply(reply, requests);
   std::size_t next = 0;
+  for (const mcp::IncomingFault& fault : incoming->faults) finish_with(fault, *parts[next++]);
   for (mcp::Message& message : incoming->messages) {
     std::shared_ptr<Reply> own = reply;
     if (incoming->batch && is_request(message)) own = parts[next++];

@@ -111,6 +111,9 @@ class Front {
   // For `initialize` and `server/discover`: raw JSON of our capabilities, and the instructions (may be empty).
   [[nodiscard]] virtual std::string capabilities(const ClientContext& client) const = 0;
   [[nodiscard]] virtual std::string instructions(const ClientContext& client) const = 0;
+  // A request that the bound of open requests of its session refused, and that was answered so: on record like every
+  // refusal.
+  virtual void over_limit(const Inbound& /*inbound*/) {}
   // Before capabilities(): until what the servers of the mount offer is known, or a bound of time has passed.
   virtual asio::awaitable<void> prepare(Mount /*mount*/) { co_return; }
   // Where the `Mcp-Param-*` headers of a modern tools/call say another thing than its body, in words; nullopt: nowhere.

@@ -148,6 +148,7 @@ class FakeFront final : public Front {
     const auto declared = std::vector<mcp::ParamHeader>{{"Path", {"path"}, false}, {"Count", {"count"}, true}};
     return mcp::param_mismatch(declared, params.find("arguments"), find);
   }
+  void over_limit(const Inbound& inbound) override { over.push_back(inbound.method); }
   void session_ended(const ClientContext& client) override { subscribed.erase(client.session); }
 
   void release(const std::string& tag) {
@@ -180,6 +181,7 @@ class FakeFront final : public Front {
   std::map<std::string, std::string> subscribed;  // by session
   int handled = 0;
   int asked_user = 0;
+  std::vector<std::string> over;  // methods of requests that the bound of their session refused
   std::string told;
 
  private:

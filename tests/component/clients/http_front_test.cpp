@@ -219,7 +219,8 @@ TEST_F(HttpFrontTest, C055TakesContentTypesByTheirMeaning) {
                                   {"", 415, ""},
                                   {"application/jsonp", 415, ""},
                                   {"application/json", 415, "Content-Encoding: gzip\r\n"},
-                                  {"application/json", 200, "Content-Encoding: identity\r\n"}};
+                                  {"application/json", 200, "Content-Encoding: identity\r\n"},
+                                  {"application/json", 200, "Content-Encoding:\r\n"}};
     for (const Case& one : cases) {
       HttpPeer peer = connect();
       const TestResponse answer = co_await peer.ask(post({.more = one.more, .type = one.type}, kInitialize));
@@ -293,6 +294,19 @@ TEST_F(HttpFrontTest, TakesBatchesOfTheirVersionOnly) {
     EXPECT_EQ(answer.status, 200);
     const auto list = answer.json().as_array();
     EXPECT_EQ(list.size(), 3U);
+    // Each bad element is answered for itself; of two with one id neither is run.
+    const int handled = front_.handled;
+    const TestResponse mixed =
+        co_await peer.ask(post(old, "[7," + call("1", "echo") + R"(,{"jsonrpc":"1.0","id":4,"method":"echo"},[],)" +
+                                        call("\"d\"", "echo") + "," + call("\"\\u0064\"", "echo") + "]"));
+    EXPECT_EQ(mixed.status, 200);
+    std::map<std::string, int> codes;  // by id
+    for (const auto& one : mixed.json().as_array()) {
+      const auto* error = one.as_object().if_contains("error");
+      codes[boost::json::serialize(one.at("id"))] += error ? static_cast<int>(error->at("code").as_int64()) : 1;
+    }
+    EXPECT_EQ(codes, (std::map<std::string, int>{{"1", 1}, {"4", -32600}, {"\"d\"", -65200}, {"null", -65200}}));
+    EXPECT_EQ(front_.handled, handled + 1);
     EXPECT_EQ(front_.delivered["x"], std::vector<bool>{true});
     const TestResponse refused = co_await peer.ask(post(now, batch));
     EXPECT_EQ(refused.status, 400);

@@ -202,15 +202,17 @@ TEST_F(HttpResumeTest, OfClientsThatAreAwayOnlySoMuchIsKept) {
     finished.delivery = Delivery([&](bool taken) { undelivered += taken ? 0 : 1; }, alive);
     reply->finish(std::move(finished));
     EXPECT_EQ(undelivered, 1);
-    // The oldest of all that are away make room.
+    // The oldest of the principal that has most of what is away make room; another's, be they older, stay.
     std::vector<std::shared_ptr<PostStream>> away;
     const auto shared = std::make_shared<Parking>();
     for (std::size_t i = 0; i <= Parking::kMost; ++i) {
-      away.push_back(std::make_shared<PostStream>(1, std::make_shared<HttpReply>(loop_.executor(), true), shared));
+      const auto none = std::make_shared<HttpReply>(loop_.executor(), true);
+      away.push_back(std::make_shared<PostStream>(1, none, shared, i == 0 ? "quiet" : "noisy"));
       away.back()->end_reading(away.back()->begin_reading());
     }
-    EXPECT_TRUE(away[0]->given_up());
-    EXPECT_FALSE(away[1]->given_up());
+    EXPECT_FALSE(away[0]->given_up());
+    EXPECT_TRUE(away[1]->given_up());
+    EXPECT_FALSE(away[2]->given_up());
   });
 }
 

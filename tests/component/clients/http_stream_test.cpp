@@ -46,7 +46,7 @@ TEST_F(HttpStreamTest, AClientThatTakesOnlyJsonGetsNoNotes) {
   });
 }
 
-TEST_F(HttpStreamTest, AHeldCallShowsThatItIsAlive) {
+TEST_F(HttpStreamTest, C137_AHeldCallShowsThatItIsAlive) {
   http_options_.stream_after = Millis(20);
   http_options_.keep_alive = Millis(20);
   run([&]() -> asio::awaitable<void> {
@@ -67,7 +67,7 @@ TEST_F(HttpStreamTest, AHeldCallShowsThatItIsAlive) {
   });
 }
 
-TEST_F(HttpStreamTest, ADroppedStreamIsNoticedByItsKeepAliveAndTheCallRunsOn) {
+TEST_F(HttpStreamTest, C137_ADroppedStreamIsNoticedByItsKeepAliveAndTheCallRunsOn) {
   http_options_.stream_after = Millis(5);
   http_options_.keep_alive = Millis(5);
   run([&]() -> asio::awaitable<void> {

@@ -5,6 +5,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "gateway/clients/batch.hpp"
+#include "gateway/clients/share.hpp"
 
 namespace sallyport::gateway {
 namespace {
@@ -51,6 +52,45 @@ TEST_F(OutboxTest, BoundsTheBytesOfNotesButLetsOneLargePass) {
   EXPECT_EQ(rest(box), std::string(50, 'x') + " ");
 }
 
+TEST_F(OutboxTest, ANoteOverTheBoundOfASingleOneIsDropped) {
+  Outbox box(loop_.get_executor(), {.note_bytes = 10, .note_most = 20});
+  box.note(std::string(21, 'x'), false);
+  box.note(std::string(20, 'y'), false);
+  EXPECT_EQ(rest(box), std::string(20, 'y') + " ");
+  EXPECT_EQ(box.dropped(), 1U);
+}
+
+TEST_F(OutboxTest, QuestionsHaveABoundOfTheirOwn) {
+  Outbox box(loop_.get_executor(), {.notes = 1, .note_bytes = 10, .question_bytes = 6});
+  box.note("log", false);
+  EXPECT_TRUE(box.question("q1"));
+  EXPECT_TRUE(box.question("q2"));
+  EXPECT_TRUE(box.question("q3"));
+  EXPECT_FALSE(box.question("q4")) << "for those who read nothing";
+  EXPECT_EQ(rest(box), "log q1 q2 q3 ");
+  EXPECT_EQ(box.bytes(), 0U);
+  EXPECT_TRUE(box.question(std::string(50, 'q'))) << "alone, whatever its size";
+  box.abandon();
+  EXPECT_FALSE(box.question("q5"));
+}
+
+TEST_F(OutboxTest, AShareCountsWhatLivesAndLetsOneAlonePass) {
+  Shares shares({.requests = 10, .answers = 10});
+  const auto share = shares.of({.id = "a"});
+  EXPECT_EQ(shares.of({.id = "a"}), share);
+  EXPECT_NE(shares.of({.id = "b"}), share);
+  EXPECT_EQ(shares.of({.id = "anonymous:1", .anonymous = true}), shares.of({.id = "anonymous:2", .anonymous = true}));
+  auto large = Share::hold_request(share, 50);
+  EXPECT_TRUE(large);
+  EXPECT_FALSE(Share::hold_request(share, 1));
+  EXPECT_TRUE(Share::hold_answer(share, 10)) << "counted apart";
+  large = nullptr;
+  const auto six = Share::hold_request(share, 6);
+  EXPECT_TRUE(six);
+  EXPECT_FALSE(Share::hold_request(share, 5));
+  EXPECT_EQ(share->requests(), 6U);
+}
+
 TEST_F(OutboxTest, GivesUpAClientThatLetsTooMuchPileUp) {
   Outbox box(loop_.get_executor(), {.bytes = 10});
   box.answer(std::string(50, 'x'), delivery("first"));  // alone, whatever its size
@@ -93,6 +133,10 @@ TEST_F(OutboxTest, ADeliveryTellsOnceAndNotAfterItsHearersAreGone) {
 class Collector final : public Reply {
  public:
   void note(std::string message, bool /*droppable*/) override { notes.push_back(std::move(message)); }
+  bool ask(std::string message) override {
+    notes.push_back(std::move(message));
+    return true;
+  }
   [[nodiscard]] bool open() const override { return true; }
   void finish(Finished answer) override { finished.push_back(std::move(answer)); }
   std::vector<std::string> notes;

@@ -113,6 +113,43 @@ std::optional<Answer> Calls::denied(const Inbound& inbound, Method method, Targe
   return refusal_error(meta, refusal.sentence);
 }
 
+bool Calls::may_read(std::shared_ptr<const ClientContext> client, std::string server, const std::string& uri) const {
+  Inbound inbound;
+  inbound.client = std::move(client);
+  inbound.document = parsed("{\"uri\":" + quote(uri) + "}");
+  if (!inbound.document) return false;
+  inbound.params = inbound.document->root();
+  inbound.received = clock_.now();
+  return !denied(inbound, Method::resources_read, Target{std::move(server), {}, {}});
+}
+
+void Calls::over_limit(const Inbound& inbound, Method method) {
+  const std::string& principal = inbound.client->principal.id;
+  const auto [known, is_new] = over_limit_.try_emplace({principal, method});
+  known->second.client = inbound.client;
+  ++known->second.count;
+  if (is_new) tasks_.spawn("over limit " + principal, record_over_limit(principal, method));
+}
+
+asio::awaitable<void> Calls::record_over_limit(std::string principal, Method method) {
+  const InHand in_hand(*this);
+  for (;;) {
+    const auto open = over_limit_.find({principal, method});
+    if (open->second.count == 0 || !can_record()) {
+      over_limit_.erase(open);
+      co_return;
+    }
+    --open->second.count;
+    Inbound inbound;
+    inbound.client = open->second.client;
+    inbound.received = clock_.now();
+    const FlightPtr flight = new_flight(unread(inbound, method), inbound.received);
+    flight->call.judged.snapshot = snapshots_.current();
+    refuse(flight->call.judged, ReasonCode::limit_reached, "Too many requests of this session are open.");
+    co_await conclude_refused(flight);
+  }
+}
+
 asio::awaitable<Answer> Calls::run(Inbound inbound, Request request) {
   co_await recall_run(inbound.client);
   FlightPtr flight = new_flight(std::move(request), inbound.received);
@@ -229,6 +266,8 @@ asio::awaitable<Answer> Calls::attend(FlightPtr flight, Inbound inbound) {
     CallMeta meta;
     meta.operation = flight->call.row.id;
     meta.outcome = last && flight->stage != Stage::running ? Outcome::none : Outcome::unknown;
+    // What was let through was not denied, whatever became of it.
+    if (flight->stage == Stage::running) meta.verdict = flight->call.judged.decision.verdict;
     meta.was_read = meta.outcome == Outcome::unknown && flight->call.row.is_read;
     // Whoever still reads this must not take it for leave to repeat what may be running.
     const bool may_run = meta.outcome == Outcome::unknown && !meta.was_read;

@@ -95,6 +95,12 @@ class Calls final : private Context {
   [[nodiscard]] static bool knows_task_method(std::string_view method);
   // What such a call would be refused with by rules, stops and what is unknown; nullopt: not. Leaves no trace.
   [[nodiscard]] std::optional<Answer> denied(const Inbound& inbound, Method method, Target target) const;
+  // Whether rules, stops and what is unknown would let this client read that now.
+  [[nodiscard]] bool may_read(std::shared_ptr<const ClientContext> client, std::string server,
+                              const std::string& uri) const;
+  // A call that the bound of its session refused before anything was read of it, and that was answered so: equal ones
+  // are counted in one receipt.
+  void over_limit(const Inbound& inbound, Method method);
   // Raw tool objects of the gateway's own tools.
   [[nodiscard]] std::vector<std::string> own_tools() const;
 
@@ -192,6 +198,11 @@ class Calls final : private Context {
   [[nodiscard]] FlightPtr new_flight(Request request, UnixMillis received);
   [[nodiscard]] static Result<std::string> client_key(const Inbound& inbound);
   asio::awaitable<Status> count_budgets(FlightPtr flight);
+  struct OverLimit {
+    std::shared_ptr<const ClientContext> client;  // of the newest
+    std::size_t count = 0;                        // not on record yet
+  };
+  asio::awaitable<void> record_over_limit(std::string principal, Method method);
   void delivered(std::string operation, bool in_full, bool as_task = false);
   [[nodiscard]] static bool is_kept(const OperationRow& row);
 
@@ -246,6 +257,7 @@ class Calls final : private Context {
   [[nodiscard]] bool goes_again(const Flight& flight, Proof proof);
   asio::awaitable<bool> pause(FlightPtr flight, Millis asked);
   [[nodiscard]] bool still_permitted(const Call& call) const;
+  [[nodiscard]] ServerHealth& health_of(const OperationRow& row);
   void note_health(const Call& call, const ServerAnswer& answer, Proof proof);
 
   // own_reads.cpp: the gateway's own calls, named by the trust file
@@ -417,6 +429,7 @@ class Calls final : private Context {
   std::unordered_map<std::string, std::uint32_t> per_principal_;  // flights
   std::unordered_map<std::string, Refusal> denied_;  // run and fingerprint: a denial holds for the rest of the run
   std::unordered_map<std::string, Fold> folds_;      // by who, what and why
+  std::map<std::pair<std::string, Method>, OverLimit> over_limit_;  // by principal; each with its task
   struct Standing {
     std::string run;
     UnixMillis used = 0;
@@ -430,7 +443,7 @@ class Calls final : private Context {
     Deadline at_work;  // until then the server may still be doing it: absence proves nothing
   };
   std::map<std::string, Looks> looks_;  // lookups of unknown operations in this life of the process
-  std::map<std::string, ServerHealth, std::less<>> health_;  // by server
+  std::map<std::pair<std::string, std::string>, ServerHealth> health_;  // by server and principal
   std::vector<OperationRow> unknowns_;
   std::vector<StopRow> stops_;
   UnixMillis keys_doubtful_until_ = 0;

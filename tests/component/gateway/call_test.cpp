@@ -43,6 +43,62 @@ TEST(CallWay, AReadIsAllowedAndItsResultKeepsItsBytes) {
   EXPECT_TRUE(rig.log_verifies());
 }
 
+TEST(CallWay, WhatWasLetThroughAndCancelledIsNotCalledDenied) {
+  for (const std::string tool : {"s__look", "s__put"}) {
+    RigOptions held = options();
+    held.servers["s"].on_call = {};
+    Rig rig(held);
+    const auto pending = rig.send(rig.client(), tool, R"({"id":"free"})");
+    rig.run_until([&] { return !rig.open_calls.empty(); });
+    pending->cancel->cancel(CancelReason::client);
+    rig.run_until([&] { return pending->answer.has_value(); });
+    EXPECT_EQ(view(*pending->answer).verdict, "allow") << tool;
+    rig.open_calls.front().lose("cancelled");
+    const std::string kind = tool == "s__look" ? "call" : "outcome";
+    rig.run_until([&] { return !rig.receipts(kind).empty(); });
+    EXPECT_EQ(rig.receipts(kind).front().verdict, "allow") << tool;
+  }
+}
+
+TEST(CallWay, C110_AnIdenticalWriteWhileTheFirstIsUnknownIsNotSentAndNamesTheFirst) {
+  RigOptions loses = options();
+  loses.servers["s"].on_call = [](Dispatched& call) { call.lose(); };
+  Rig rig(loses);
+  const auto client = rig.client();
+  const CallView first = view(rig.call(client, "s__put", R"({"id":"free"})"));
+  EXPECT_EQ(first.outcome, "unknown");
+  const CallView second = view(rig.call(client, "s__put", R"({"id":"free"})"));
+  EXPECT_EQ(second.code, "BLOCKED_BY_UNKNOWN");
+  EXPECT_NE(second.text.find(first.operation), std::string::npos) << second.text;
+  EXPECT_EQ(rig.all_calls.size(), 1U);
+}
+
+// As many as there are leave one receipt and a count.
+TEST(CallWay, CallsThatTheBoundOfASessionRefusedAreOnRecord) {
+  Rig rig(options());
+  Inbound inbound;
+  inbound.client = rig.client();
+  for (int i = 0; i < 300; ++i) rig.calls->over_limit(inbound, Method::tools_call);
+  for (int i = 0; i < 20; ++i) rig.calls->over_limit(inbound, Method::resources_read);
+  std::map<std::string, std::int64_t> counts;
+  for (int turn = 0; turn < 5'000 && (counts["tools/call"] < 300 || counts["resources/read"] < 20); ++turn) {
+    rig.clock.advance(std::chrono::minutes(2));
+    rig.await(rig.calls->sweep());  // writes what was folded before
+    counts.clear();
+    for (const ReceiptRow& row : rig.receipts("refusal")) {
+      const auto predicate = boost::json::parse(row.payload).at("predicate").as_object();
+      EXPECT_EQ(predicate.at("principal").as_string(), "agent:test");
+      EXPECT_TRUE(row.payload.contains("LIMIT_REACHED")) << row.payload;
+      const auto* method = predicate.if_contains("method");
+      const auto* count = predicate.if_contains("count");
+      counts[method ? std::string(method->as_string()) : "tools/call"] += count ? count->as_int64() : 1;
+    }
+  }
+  EXPECT_EQ(counts["tools/call"], 300);
+  EXPECT_EQ(counts["resources/read"], 20);
+  EXPECT_TRUE(rig.log_verifies());
+}
+
 TEST(CallWay, ArgumentsGoOnAsTheBytesThatCame) {
   Rig rig(options());
   rig.call(rig.client(), "s__put", R"({"n" : 1.000e2,"id":"fr\u0065e"})");

@@ -61,7 +61,7 @@ RigOptions options(const std::vector<Hostile>& hostile, bool accepted) {
   return options;
 }
 
-TEST(HostileTools, EachIsSetAsideForItsOwnReasonAndItsNeighboursAreNot) {
+TEST(HostileTools, C128_EachIsSetAsideForItsOwnReasonAndItsNeighboursAreNot) {
   const auto hostile = hostile_tools();
   ASSERT_GE(hostile.size(), 40U);
   for (const bool accepted : {true, false}) {
@@ -86,7 +86,7 @@ TEST(HostileTools, EachIsSetAsideForItsOwnReasonAndItsNeighboursAreNot) {
   }
 }
 
-TEST(HostileTools, NoneIsListedOrSentAndEveryNeighbourIsCallable) {
+TEST(HostileTools, C128_NoneIsListedOrSentAndEveryNeighbourIsCallable) {
   const auto hostile = hostile_tools();
   Rig rig(options(hostile, true));
   const auto client = rig.client();

@@ -193,6 +193,46 @@ TEST_F(ServerPoolTest, ShutdownEndsAStartThatIsUnderWay) {
   EXPECT_FALSE(made->has_value());
 }
 
+// Starts that hang, callers that give up, kills and the end of all of it, in any order: each caller gets one answer.
+TEST_F(ServerPoolTest, C143_StartTimeOutKillAndShutdownInAnyOrderLeaveNothing) {
+  for (unsigned seed = 0; seed < 6; ++seed) {
+    std::map<std::string, ServerSettings> servers;
+    servers["good"] = fixture();
+    servers["hangs"] = fixture({"--hang"});
+    servers["hangs"].start_timeout = Millis(30 + 40 * (seed % 3));
+    servers["runtime"] = fixture();
+    servers["runtime"].command = "sh";
+    servers["runtime"].args = {"-c", "sleep 600 & wait"};
+    servers["runtime"].start_timeout = Millis(60);
+    options_.close_wait = Millis(50);
+    make_pool(std::move(servers));
+    std::size_t asked = 0, answered = 0;
+    const auto ask = [&](const std::string& server, Millis wait) {
+      ++asked;
+      asio::co_spawn(io_, pool_->link({server, "p" + std::to_string(asked % 3), ""}, Deadline::after(wait)),
+                     [&](std::exception_ptr error, Result<std::shared_ptr<ServerLink>> made) {
+                       EXPECT_FALSE(error);
+                       ++answered;
+                       if (!made) return;
+                       // Killed the moment that it is there, as often as not.
+                       if (answered % 2 == 0) (*made)->tell("notifications/cancelled", "{}");
+                     });
+    };
+    for (int i = 0; i < 4; ++i) {
+      for (const std::string server : {"hangs", "runtime", "good"}) ask(server, Millis(i % 2 == 0 ? 20 : 2'000));
+    }
+    if (seed % 2 == 0) spin([&] { return answered >= 4; });
+    if (seed % 3 == 0) {
+      const auto good = try_link("good");
+      ASSERT_TRUE(good.has_value()) << good.error().message;
+      EXPECT_EQ(call(**good, "die").kind, ServerAnswer::Kind::lost);
+    }
+    shutdown();
+    spin([&] { return answered == asked; });
+    pool_.reset();
+  }
+}
+
 TEST_F(ServerPoolTest, TheIdentityIsTheScriptAndItsDigest) {
   make_pool(fixture());
   ASSERT_TRUE(link());

@@ -14,7 +14,7 @@ Expanded expand(std::string_view text) {
   return expand_variables(text, &vars, environment_of({{"A", "ea"}, {"B", "eb\"\n"}}));
 }
 
-TEST(ExpandVariables, ReplacesEachFormOnce) {
+TEST(ExpandVariables, C130_ReplacesEachFormOnce) {
   EXPECT_EQ(expand("${A} ${env:A} ${B}").text, "va ea eb\"\n");
   EXPECT_EQ(expand("${REF}").text, "${B}");
   EXPECT_EQ(expand("${X:-}${X:-d:-e}${EMPTY:-f}${env:X:-g}").text, "d:-efg");
@@ -27,7 +27,7 @@ TEST(ExpandVariables, LeavesOtherDollarsAlone) {
   EXPECT_EQ(expand("$$${A}").text, "$${A}");
 }
 
-TEST(ExpandVariables, NamesWhatIsWrongAndNeverAValue) {
+TEST(ExpandVariables, C130_NamesWhatIsWrongAndNeverAValue) {
   for (const std::string_view text : {"${X}", "${A", "${}", "${A b}", "${env:X}", "${input:k}", "${config:x}",
                                       "${A:-${B}}", "${workspaceFolder}", "a${1}"}) {
     const Expanded expanded = expand(text);

@@ -29,7 +29,7 @@ LinkKey link_key(const Call& call) {
 asio::awaitable<std::shared_ptr<ServerLink>> Calls::connect(FlightPtr flight) {
   Call& call = flight->call;
   const auto now = Deadline::Clock::now();
-  ServerHealth& health = health_of(call.row);
+  ServerHealth& health = health_of(call);
   const ServerHealth::Gate gate = health.admit(call.row.is_read, now);
   if (gate == ServerHealth::Gate::shut) {
     const auto rest = std::chrono::ceil<std::chrono::seconds>(health.rest(now));
@@ -46,7 +46,7 @@ asio::awaitable<std::shared_ptr<ServerLink>> Calls::connect(FlightPtr flight) {
     co_return nullptr;
   }
   if (!link) {
-    health_of(call.row).failed(Deadline::Clock::now());
+    health_of(call).failed(Deadline::Clock::now());
     refuse(call.judged, ReasonCode::server_unavailable,
            fmt::format("The server `{}` is not available: {}.", call.row.server, link.error().message));
     co_return nullptr;
@@ -62,7 +62,7 @@ asio::awaitable<std::shared_ptr<ServerLink>> Calls::connect(FlightPtr flight) {
     co_return nullptr;
   }
   if (!same) {
-    health_of(call.row).failed(Deadline::Clock::now());
+    health_of(call).failed(Deadline::Clock::now());
     refuse(call.judged, ReasonCode::server_unavailable,
            fmt::format("The server `{}` did not answer: {}.", call.row.server, same.error().message));
     co_return nullptr;
@@ -74,7 +74,7 @@ asio::awaitable<std::shared_ptr<ServerLink>> Calls::connect(FlightPtr flight) {
 asio::awaitable<bool> Calls::probe(FlightPtr flight, std::shared_ptr<ServerLink> link) {
   const std::string& server = flight->call.row.server;
   auto listed = co_await link->list_tools(flight->deadline);
-  ServerHealth& health = health_of(flight->call.row);
+  ServerHealth& health = health_of(flight->call);
   if (listed) {
     health.succeeded();
     co_return true;
@@ -91,7 +91,7 @@ asio::awaitable<ServerAnswer> Calls::send(FlightPtr flight, std::shared_ptr<Serv
   for (;;) {
     ServerAnswer answer = co_await dispatch(flight, link, std::move(permit));
     if (wants_input(call, answer)) {
-      health_of(call.row).succeeded();
+      health_of(call).succeeded();
       co_return answer;
     }
     const Finding finding = judge_answer(call, answer);
@@ -122,7 +122,7 @@ bool Calls::goes_again(const Flight& flight, Proof proof) {
   if (!may_send_again(proof, call.judged.effect.effective.repeat, is_keyed(call))) return false;
   if (static_cast<unsigned>(call.row.attempts) >= attempts_allowed(call)) return false;
   if (closing_ || flight.cancel.reason() || flight.deadline.passed() || flight.late) return false;
-  return health_of(call.row).take_retry();
+  return health_of(call).take_retry();
 }
 
 // The pause before the next attempt, not shorter than the server asked for. False: cancelled, or the deadline would
@@ -150,14 +150,17 @@ bool Calls::still_permitted(const Call& call) const {
 }
 
 // One principal's failures, be they of its own making, keep no other from the server.
-ServerHealth& Calls::health_of(const OperationRow& row) {
-  const bool anonymous = row.principal.starts_with("anonymous");
-  return health_[{row.server, anonymous ? "anonymous" : row.principal}];
+ServerHealth& Calls::health_of(const std::string& server, const std::string& principal) {
+  return health_[{server, principal.starts_with("anonymous") ? "anonymous" : principal}];
+}
+
+ServerHealth& Calls::health_of(const Call& call) {
+  return health_of(call.row.server, call.whose.empty() ? call.row.principal : call.whose);
 }
 
 void Calls::note_health(const Call& call, const ServerAnswer& answer, Proof proof) {
   if (answer.cancelled || answer.over_limit) return;  // says nothing about the server
-  ServerHealth& health = health_of(call.row);
+  ServerHealth& health = health_of(call);
   if (proof == Proof::lost || proof == Proof::not_sent || proof == Proof::transient) {
     health.failed(Deadline::Clock::now());
     if (health.failures() == ServerHealth::kFailuresToOpen)

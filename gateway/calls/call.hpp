@@ -134,6 +134,7 @@ struct Call {
   bool doubtful = false;                                    // an earlier attempt may have been executed
   bool resend = false;  // the client sent the key of an unknown operation again, and the server knows it by that key
   std::string cause;    // of the gateway's own reads: the operation they serve
+  std::string whose;    // likewise: the principal of that operation, on whose link they go
 };
 
 // A text that was in bounds when it came, or that is made of such ones. Null: it is no JSON.

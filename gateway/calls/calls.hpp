@@ -257,7 +257,8 @@ class Calls final : private Context {
   [[nodiscard]] bool goes_again(const Flight& flight, Proof proof);
   asio::awaitable<bool> pause(FlightPtr flight, Millis asked);
   [[nodiscard]] bool still_permitted(const Call& call) const;
-  [[nodiscard]] ServerHealth& health_of(const OperationRow& row);
+  [[nodiscard]] ServerHealth& health_of(const std::string& server, const std::string& principal);
+  [[nodiscard]] ServerHealth& health_of(const Call& call);
   void note_health(const Call& call, const ServerAnswer& answer, Proof proof);
 
   // own_reads.cpp: the gateway's own calls, named by the trust file

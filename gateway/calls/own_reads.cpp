@@ -94,22 +94,23 @@ asio::awaitable<Result<Calls::OwnAnswer>> Calls::read_for(OperationRow cause, st
   const FlightPtr flight = new_flight(std::move(*request), inbound.received);
   Call& call = flight->call;
   call.cause = cause.id;
+  call.whose = cause.principal;
   if (auto prepared = prepare_own_read(call, tool); !prepared) co_return fail(prepared.error());
   flight->deadline = Deadline::after(kOwnRead);
   const Listed listed(own_reads_, flight.get());
-  if (health_of(cause).admit(true, Deadline::Clock::now()) == ServerHealth::Gate::shut)
+  if (health_of(call).admit(true, Deadline::Clock::now()) == ServerHealth::Gate::shut)
     co_return fail(ErrorCode::unavailable, "the server failed several times in a row, and nothing is sent to it now");
   LinkKey key{cause.server, cause.principal, cause.session};
   auto link = co_await servers_.link(std::move(key), flight->deadline);
   if (!link && link.error().code == ErrorCode::forbidden) co_return fail(link.error());
   if (!link) {
-    health_of(cause).failed(Deadline::Clock::now());
+    health_of(call).failed(Deadline::Clock::now());
     co_return fail(link.error());
   }
   auto same = co_await definitions_.verify(*link, call.judged.tool, flight->deadline);
   if (!same && same.error().code == ErrorCode::forbidden) co_return fail(same.error());
   if (!same) {
-    health_of(cause).failed(Deadline::Clock::now());
+    health_of(call).failed(Deadline::Clock::now());
     co_return fail(same.error());
   }
   if (!*same || !is_current(call.judged)) co_return fail(ErrorCode::conflict, "what is in force changed meanwhile");

@@ -54,7 +54,7 @@ asio::awaitable<void> Calls::reconcile(std::string operation) {
   Looks& looks = looks_[operation];
   if (contract == nullptr || !contract->lookup || looks.looking) co_return;
   const auto now = Deadline::Clock::now();
-  if (const auto rest = health_of(row).rest(now); rest > rest.zero()) {
+  if (const auto rest = health_of(row.server, row.principal).rest(now); rest > rest.zero()) {
     looks.next = Deadline::at(now + rest);  // nothing goes to it: this look is not made, and does not count
     co_return;
   }

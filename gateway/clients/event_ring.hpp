@@ -26,10 +26,9 @@ class EventRing {
   }
   // The first kept event with a greater number; null: there is none.
   [[nodiscard]] const std::pair<std::uint64_t, std::string>* after(std::uint64_t number) const {
-    for (const auto& event : kept_) {
-      if (event.first > number) return &event;
-    }
-    return nullptr;
+    if (kept_.empty() || number >= last_) return nullptr;
+    const std::uint64_t first = kept_.front().first;  // numbers have no gaps
+    return &kept_[number < first ? 0 : static_cast<std::size_t>(number - first + 1)];
   }
   [[nodiscard]] std::uint64_t last() const { return last_; }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }

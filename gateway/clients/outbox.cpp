@@ -7,10 +7,11 @@ namespace sallyport::gateway {
 bool Outbox::make_room(std::size_t size) {
   if (size > std::max(bounds_.note_most, bounds_.note_bytes)) return false;
   while (notes_ > 0 && (notes_ >= bounds_.notes || note_bytes_ + size > bounds_.note_bytes)) {
+    if (droppable_ == 0) return false;
     const auto victim = std::ranges::find_if(items_, [](const Item& item) { return item.droppable; });
-    if (victim == items_.end()) return false;
     note_bytes_ -= victim->text.size();
     --notes_;
+    --droppable_;
     ++dropped_;
     items_.erase(victim);
   }
@@ -24,6 +25,7 @@ void Outbox::note(std::string text, bool droppable, std::uint64_t number) {
     return;
   }
   ++notes_;
+  droppable_ += droppable ? 1 : 0;
   note_bytes_ += text.size();
   items_.push_back({std::move(text), {}, Item::Kind::note, droppable, number});
   changed_.notify();
@@ -60,6 +62,7 @@ std::optional<Outbox::Item> Outbox::take() {
     question_bytes_ -= item.text.size();
   } else {
     --notes_;
+    droppable_ -= item.droppable ? 1 : 0;
     note_bytes_ -= item.text.size();
   }
   changed_.notify();
@@ -76,7 +79,7 @@ void Outbox::abandon() {
   abandoned_ = true;
   const std::deque<Item> gone = std::move(items_);  // their deliveries fail when this goes, and may call back
   items_.clear();
-  notes_ = note_bytes_ = question_bytes_ = answer_bytes_ = 0;
+  notes_ = droppable_ = note_bytes_ = question_bytes_ = answer_bytes_ = 0;
   changed_.notify();
 }
 

@@ -57,6 +57,7 @@ class Outbox {
   OutboxBounds bounds_;
   std::deque<Item> items_;
   std::size_t notes_ = 0;
+  std::size_t droppable_ = 0;  // of the notes
   std::size_t note_bytes_ = 0;
   std::size_t question_bytes_ = 0;
   std::size_t answer_bytes_ = 0;

@@ -89,7 +89,7 @@ TEST(CallWay, CallsThatTheBoundOfASessionRefusedAreOnRecord) {
       const auto predicate = boost::json::parse(row.payload).at("predicate").as_object();
       EXPECT_EQ(predicate.at("principal").as_string(), "agent:test");
       EXPECT_TRUE(row.payload.contains("LIMIT_REACHED")) << row.payload;
-      const auto* method = predicate.if_contains("method");
+      const auto* method = predicate.at("request").as_object().if_contains("method");
       const auto* count = predicate.if_contains("count");
       counts[method ? std::string(method->as_string()) : "tools/call"] += count ? count->as_int64() : 1;
     }

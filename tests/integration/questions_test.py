@@ -252,6 +252,7 @@ class Reports(Case):
         one.text(2, "log", {"levels": ["info"]})
         one.told("notifications/message")
         one.text(3, "log_later", {"levels": ["alert"]})  # of nobody's call: on a shared pipe nobody's
+        gateway.process.said("logged later")  # before somebody has a call open again
         one.ask(4, "resources/subscribe", {"uri": "a://one"})
         two.text(1, "touch", {"uri": "a://one"})
         one.told("notifications/resources/updated")

@@ -145,8 +145,7 @@ TEST_F(StdioFaultsTest, AnswersOfTheWrongShapeAreLostAtOnce) {
   expect_works(*server);
 }
 
-// C004
-TEST_F(StdioFaultsTest, AnswersThatAreNoJsonEndTheirCallsAtOnce) {
+TEST_F(StdioFaultsTest, C004_AnswersThatAreNoJsonEndTheirCallsAtOnce) {
   make_pool(fixture());
   const auto server = link();
   for (const std::string how : {"nan", "surrogate", "latin1", "tab", "comma", "cut", "glued", "quotes"}) {

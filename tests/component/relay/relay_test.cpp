@@ -23,6 +23,7 @@ class FakeLink final : public ServerLink {
  public:
   explicit FakeLink(asio::any_io_executor loop) : opened(std::move(loop)) {}
   [[nodiscard]] const ServerInfo& info() const override { return info_; }
+  [[nodiscard]] const std::string& identity() const override { return identity_; }
   asio::awaitable<ServerAnswer> call(PermittedCall, CallControl) override { co_return ServerAnswer{}; }
   asio::awaitable<ServerAnswer> relay(std::string method, std::string params_raw, CallControl control) override {
     said.push_back(method + " " + params_raw);
@@ -57,6 +58,7 @@ class FakeLink final : public ServerLink {
 
  private:
   ServerInfo info_;
+  std::string identity_;
 };
 
 class FakeServers final : public Servers, public Snapshots, public Definitions {
@@ -74,7 +76,6 @@ class FakeServers final : public Servers, public Snapshots, public Definitions {
     std::shared_ptr<ServerLink> link = links[{key.server, key.principal}];
     co_return link;
   }
-  [[nodiscard]] std::string identity(const std::string&) const override { return {}; }
   asio::awaitable<void> shutdown(Deadline) override { co_return; }
   [[nodiscard]] std::shared_ptr<const Snapshot> current() const override {
     auto snapshot = std::make_shared<Snapshot>();

@@ -77,7 +77,7 @@ void Outbox::close() {
 void Outbox::abandon() {
   closed_ = true;
   abandoned_ = true;
-  const std::deque<Item> gone = std::move(items_);  // their deliveries fail when this goes, and may call back
+  const std::list<Item> gone = std::move(items_);  // their deliveries fail when this goes, and may call back
   items_.clear();
   notes_ = droppable_ = note_bytes_ = question_bytes_ = answer_bytes_ = 0;
   changed_.notify();

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <optional>
 #include <string>
 
@@ -55,7 +55,7 @@ class Outbox {
  private:
   bool make_room(std::size_t size);
   OutboxBounds bounds_;
-  std::deque<Item> items_;
+  std::list<Item> items_;  // takes no memory while empty, as most are
   std::size_t notes_ = 0;
   std::size_t droppable_ = 0;  // of the notes
   std::size_t note_bytes_ = 0;

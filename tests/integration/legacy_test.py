@@ -169,7 +169,7 @@ class Aggregated(Case):
         flag.touch()
         gateway.start()
         client = gateway.client().connect()
-        for method, params in [("tools/call", {"name": "a__echo", "arguments": {}}), ("prompts/get", {"name": "a__greet"}),
+        for method, params in [("tools/call", {"name": "a__echo", "arguments": {"text": "x"}}), ("prompts/get", {"name": "a__greet"}),
                                ("resources/read", {"uri": "a://one"})]:
             begun = time.monotonic()
             self.assertIn("result", client.ask(method, params), method)

@@ -317,6 +317,7 @@ class Policy(Case):
 
     def test_a_stop_of_what_nobody_knows_is_in_force_and_says_so(self):
         g = self.start(policy(ALL), clients=[{"id": "agent:one", "tokenSha256": hashlib.sha256(b"one").hexdigest()}])
+        Http(g, token="one").connect().tools()  # now the tools are known
         for words, near in ((("--server", "od"), "no server `od` is known: did you mean `odd`?"),
                             (("--server", "od", "--tool", "raw"), "no server `od` is known"),
                             (("--server", "odd", "--tool", "ra"), "no tool `ra` is known: did you mean `raw`?"),

@@ -239,7 +239,7 @@ TEST_F(Commands, TrustDiffReportsInMarkdownThatTextsCannotBreak) {
   EXPECT_EQ(
       terminal.printed,
       "# Definitions of `s`\n\nServer: `/bin/s`\n\n"
-      "## `t`: changed\n\n- Found: odd\n- `/description`\n  - accepted: `\"a\"`\n  - now: ``` \"a `b` ``c``\" ```\n"
+      "## `t`: changed\n\n- Found: `odd`\n- `/description`\n  - accepted: `\"a\"`\n  - now: ``` \"a `b` ``c``\" ```\n"
       "- `/x`\n  - accepted: absent\n  - now: `1`\n\n"
       "## prompt `new`: new\n\n- Never accepted; digest `sha256:cc`\n");
 }

@@ -125,6 +125,7 @@ async function showAsks(fresh = []) {
   // Only into a group that has formed around it does it go along, as long as no answer is begun.
   const one = asks.find((ask) => ask.id === id);
   if (one && id === picked && (groups.get(one.group) || []).includes(one) && !get("yes")) pick("g_" + one.group);
+  if (id.startsWith("g_") && !groups.has(id.slice(2))) id = "";  // it has dissolved: on to what is left
   if (!id && wide && keys.length) pick(keys[0]);
   const { list } = sideList(groups, id);
   for (const link of list.querySelectorAll("a")) link.classList.toggle("fresh", fresh.includes(link.dataset.id));

@@ -197,6 +197,19 @@ test("similar calls are one group, of which some are approved and the rest stay"
   assert.equal(new Set(receipts.map((one) => one.receipt.predicate.approval.id)).size, 3, "each spent its own approval");
 });
 
+test("a group that somebody else dissolves gives way to what is left of it", async () => {
+  const page = await open("kim");
+  const agent = await gateway.agent();
+  const answers = [1, 2].map((n) => agent.call("write_note", { path: "/notes/" + n, text: "same" }));
+  await page.getByRole("heading", { name: "2 similar calls of write_note" }).waitFor();
+  const deny = (one) => gateway.api("dana", "POST", "/api/v1/approvals/" + one.id + "/deny", { reason: "no" });
+  const [first, second] = await gateway.waiting(2);
+  await deny(first);
+  await page.getByRole("heading", { name: /Write the note/ }).waitFor();
+  await deny(second);
+  await Promise.all(answers);
+});
+
 test("what joins a group under a person's hand is not ticked, and what they ticked off stays so", async () => {
   const page = await open("kim");
   const agent = await gateway.agent();

@@ -25,6 +25,15 @@ LinkKey link_key(const Call& call) {
 
 }  // namespace
 
+// That another server than the accepted one is there is no fault of the accepted one.
+void Calls::refuse_server(Call& call, const Error& error, std::string_view what) {
+  const bool foreign = error.code == ErrorCode::forbidden;
+  if (!foreign) health_of(call).failed(Deadline::Clock::now());
+  refuse(call.judged, foreign ? ReasonCode::tool_quarantined : ReasonCode::server_unavailable,
+         fmt::format("The server `{}` {}: {}.", call.row.server, foreign ? "is not used" : what,
+                     foreign ? visible(error.message) : error.message));
+}
+
 // The link to the server, verified. Null: refused (then it says so), or the definition is another now.
 asio::awaitable<std::shared_ptr<ServerLink>> Calls::connect(FlightPtr flight) {
   Call& call = flight->call;
@@ -40,15 +49,8 @@ asio::awaitable<std::shared_ptr<ServerLink>> Calls::connect(FlightPtr flight) {
   }
   LinkKey key = link_key(call);
   auto link = co_await servers_.link(std::move(key), flight->deadline);
-  if (!link && link.error().code == ErrorCode::forbidden) {  // no fault of the one that was accepted
-    refuse(call.judged, ReasonCode::tool_quarantined,
-           fmt::format("The server `{}` is not used: {}.", call.row.server, visible(link.error().message)));
-    co_return nullptr;
-  }
   if (!link) {
-    health_of(call).failed(Deadline::Clock::now());
-    refuse(call.judged, ReasonCode::server_unavailable,
-           fmt::format("The server `{}` is not available: {}.", call.row.server, link.error().message));
+    refuse_server(call, link.error(), "is not available");
     co_return nullptr;
   }
   if (gate == ServerHealth::Gate::needs_probe) {
@@ -56,15 +58,8 @@ asio::awaitable<std::shared_ptr<ServerLink>> Calls::connect(FlightPtr flight) {
     if (!alive) co_return nullptr;
   }
   auto same = co_await definitions_.verify(*link, call.judged.tool, flight->deadline);
-  if (!same && same.error().code == ErrorCode::forbidden) {
-    refuse(call.judged, ReasonCode::tool_quarantined,
-           fmt::format("The server `{}` is not used: {}.", call.row.server, visible(same.error().message)));
-    co_return nullptr;
-  }
   if (!same) {
-    health_of(call).failed(Deadline::Clock::now());
-    refuse(call.judged, ReasonCode::server_unavailable,
-           fmt::format("The server `{}` did not answer: {}.", call.row.server, same.error().message));
+    refuse_server(call, same.error(), "did not answer");
     co_return nullptr;
   }
   co_return *same ? *link : nullptr;

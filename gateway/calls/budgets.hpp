@@ -27,7 +27,6 @@ struct Reserved {
 Status reserve(Tx& tx, std::span<const BudgetUse> budgets, const std::string& operation, UnixMillis now, Reserved& out);
 // One more attempt of the same operation. ErrorCode::limit as above.
 Status reserve_attempt(Tx& tx, std::span<const BudgetUse> budgets, const std::string& operation, UnixMillis now);
-
 // Gives back what was reserved for the operation: nothing was done.
 Status release(Tx& tx, const std::string& operation);
 // Its outcome is applied: the reservation stays for good.

@@ -257,6 +257,7 @@ class Calls final : private Context {
   [[nodiscard]] bool goes_again(const Flight& flight, Proof proof);
   asio::awaitable<bool> pause(FlightPtr flight, Millis asked);
   [[nodiscard]] bool still_permitted(const Call& call) const;
+  void refuse_server(Call& call, const Error& error, std::string_view what);
   [[nodiscard]] ServerHealth& health_of(const std::string& server, const std::string& principal);
   [[nodiscard]] ServerHealth& health_of(const Call& call);
   void note_health(const Call& call, const ServerAnswer& answer, Proof proof);
@@ -357,7 +358,6 @@ class Calls final : private Context {
   static constexpr std::chrono::milliseconds kTaskAfter{1'000};
   [[nodiscard]] Answer make_task(const FlightPtr& flight);
   [[nodiscard]] Answer ended_task(const OperationRow& row, Answer ended);
-  asio::awaitable<Repeat> take_up(OperationRow row, std::shared_ptr<const ClientContext> client);
   static asio::awaitable<void> look_in(FlightPtr flight, std::shared_ptr<const ClientContext> client,
                                        ClientChannel* channel);
   void take_task(const FlightPtr& flight);

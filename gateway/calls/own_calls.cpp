@@ -86,7 +86,7 @@ asio::awaitable<Answer> Calls::wait_call(Inbound inbound, Request request) {
   auto own = std::make_shared<ClientContext>(*inbound.client);
   own->takes_tasks = false;  // to wait is what it asked for
   inbound.client = std::move(own);
-  Repeat found = co_await take_up(std::move(*row), inbound.client);
+  Repeat found = co_await resume(std::move(*row), inbound.client);
   if (found.answer) co_return std::move(*found.answer);
   const FlightPtr flight = found.flight;
   if (!flight) co_return invalid_own_call("What was to be approved is no longer stored. Call again.");

@@ -36,8 +36,8 @@ asio::awaitable<Result<Calls::OwnAnswer>> Calls::look_up(OperationRow row, trust
   });
   if (!read) co_return fail(read.error());
   if (!params) co_return fail(params.error());
-  auto document = json::Document::parse(*params, json::Limits{.bytes = params->size(), .depth = 10'000});
-  if (!document) co_return fail(document.error());
+  const auto document = parsed(std::move(*params));
+  if (!document) co_return fail(ErrorCode::corrupt, "its arguments cannot be read");
   // By what the server was given when it was sent, whatever the contract says by now.
   const std::string marker = row.sent_key == row.id ? row.id : std::string();
   auto arguments = trust::own_arguments(lookup, document->root().find("arguments"), row.sent_key, marker);

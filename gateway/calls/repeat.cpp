@@ -13,7 +13,7 @@ namespace {
 
 // The recorded answer with `replayed` set in its call object.
 std::string mark_replayed(const std::string& result) {
-  auto document = json::Document::parse(result, json::Limits{.bytes = result.size(), .depth = 10'000});
+  const auto document = parsed(result);
   if (!document) return result;
   const json::Value meta = document->root().find("_meta");
   const json::Value call = meta ? meta.find(mcp::kCallMeta) : json::Value();
@@ -23,7 +23,7 @@ std::string mark_replayed(const std::string& result) {
 
 mcp::RpcError parse_kept_error(const std::string& text) {
   mcp::RpcError error;
-  auto document = json::Document::parse(text, json::Limits{.bytes = text.size(), .depth = 10'000});
+  const auto document = parsed(text);
   if (!document) return error;
   const json::Value code = document->root().find("code");
   error.code = code && code.is_number() ? code.integer().value_or(error.code) : error.code;
@@ -148,9 +148,14 @@ asio::awaitable<Calls::Repeat> Calls::find_repeat(FlightPtr flight) {
   co_return repeat;
 }
 
-// An operation that is in nobody's hands: waiting in the store, or concluded. Neither: it cannot be taken up.
+// An operation taken up where it stands: in a flight, waiting in the store, or as what it came to. Neither flight nor
+// answer: it cannot be taken up.
 asio::awaitable<Calls::Repeat> Calls::resume(OperationRow row, std::shared_ptr<const ClientContext> client) {
   Repeat repeat;
+  if (const auto flying = flights_.find(row.id); flying != flights_.end()) {
+    repeat.flight = flying->second;
+    co_return repeat;
+  }
   if (const auto parked = parked_.find(row.id); parked != parked_.end()) {
     repeat.answer = answer_of(parked->second.flight);  // the same questions
     co_return repeat;
@@ -173,7 +178,7 @@ asio::awaitable<Calls::Repeat> Calls::resume(OperationRow row, std::shared_ptr<c
     repeat.answer = refused_before(*now);
     co_return repeat;
   }
-  if (now->state == OperationState::unknown || now->state == OperationState::reconciling) {
+  if (is_unknown(now->state)) {
     repeat.answer = still_unknown(*now);
     co_return repeat;
   }

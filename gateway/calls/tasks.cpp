@@ -28,7 +28,7 @@ std::string words_for(const Flight& flight) {
 }
 
 bool is_cancelled(const Answer& answer) {
-  const auto document = json::Document::parse(answer.result, {.bytes = answer.result.size(), .depth = 10'000});
+  const auto document = parsed(answer.result);
   if (!document) return false;
   return document->root().find("_meta").find(mcp::kCallMeta).find("code").equals(to_string(ReasonCode::cancelled));
 }
@@ -75,21 +75,6 @@ Answer Calls::make_task(const FlightPtr& flight) {
   return answer;
 }
 
-// An operation of this principal, taken up where it stands: in a flight, or as the answer that it came to.
-asio::awaitable<Calls::Repeat> Calls::take_up(OperationRow row, std::shared_ptr<const ClientContext> client) {
-  Repeat repeat;
-  if (const auto flying = flights_.find(row.id); flying != flights_.end()) {
-    repeat.flight = flying->second;
-  } else if (is_unknown(row.state)) {
-    repeat.answer = still_unknown(row);
-  } else if (row.state == OperationState::refused) {
-    repeat.answer = refused_before(row);
-  } else {
-    repeat = co_await resume(std::move(row), std::move(client));
-  }
-  co_return repeat;
-}
-
 // Until it is done, or a moment has passed. Whoever looks and goes away changes nothing.
 asio::awaitable<void> Calls::look_in(FlightPtr flight, std::shared_ptr<const ClientContext> client,
                                      ClientChannel* channel) {
@@ -107,7 +92,7 @@ asio::awaitable<Answer> Calls::task_call(Inbound inbound) {
   // Another principal's is the same as none.
   if (!row || row->principal != inbound.client->principal.id) co_return no_such_task();
   if (inbound.method == "tasks/update") co_return Answer::of("{}");  // ours never ask for anything
-  Repeat found = co_await take_up(*row, inbound.client);
+  Repeat found = co_await resume(*row, inbound.client);
   if (inbound.method == "tasks/cancel" && found.flight) found.flight->cancel.cancel(CancelReason::client);
   if (found.flight) co_await look_in(found.flight, inbound.client, inbound.channel);
   if (inbound.method == "tasks/cancel") co_return Answer::of("{}");

@@ -44,9 +44,7 @@ std::string_view name_of(ServerState state) {
 }
 
 std::string not_known(std::string_view kind, const std::string& name, const std::vector<std::string>& known) {
-  const auto near = nearest(name, known);
-  return fmt::format("no {} `{}` is known{}", kind, visible(name),
-                     near ? fmt::format(": did you mean `{}`?", visible(*near)) : "");
+  return fmt::format("no {} `{}` is known{}", kind, visible(name), did_you_mean(name, known));
 }
 
 // Whom a stop concerns that nobody here is, or may become; empty: somebody is. It is in force all the same.

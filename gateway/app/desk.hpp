@@ -55,6 +55,8 @@ class AppDesk final : public Desk {
   std::optional<Deadline> tools_fresh_;  // none: nobody asked for them yet
 };
 
+// `: did you mean …?` after a name that is not known; empty: none is near.
+[[nodiscard]] std::string did_you_mean(std::string_view name, std::span<const std::string> known);
 // What in a server's identity does not tie it down; nullopt: nothing, or it is not known.
 [[nodiscard]] std::optional<std::string> loose_identity(const ServerView& server);
 // `server/tool` of all that would have that name at /mcp.

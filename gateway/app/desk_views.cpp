@@ -24,6 +24,11 @@ void tell_doubts(const Tool& tool, bj::object& entry) {
 
 }  // namespace
 
+std::string did_you_mean(std::string_view name, std::span<const std::string> known) {
+  const auto near = nearest(name, known);
+  return near ? ": did you mean `" + visible(*near) + "`?" : "";
+}
+
 std::optional<std::string> loose_identity(const ServerView& server) {
   if (server.identity.empty()) return std::nullopt;
   const auto document = json::Document::parse(server.identity);
@@ -125,16 +130,13 @@ std::string why_unknown(const calls::Call& call, const std::string& server, cons
   if (view == snapshot.servers.end()) {
     std::vector<std::string> known;
     for (const auto& [id, one] : snapshot.servers) known.push_back(id);
-    const auto near = nearest(server, known);
-    return "Unknown server `" + visible(server) + "`" + (near ? ": did you mean `" + visible(*near) + "`?" : "");
+    return "Unknown server `" + visible(server) + "`" + did_you_mean(server, known);
   }
   const auto tool = view->second.tools.find(name);
   if (tool == view->second.tools.end()) {
     std::vector<std::string> known;
     for (const auto& [id, one] : view->second.tools) known.push_back(id);
-    const auto near = nearest(name, known);
-    return "Unknown tool `" + visible(name) + "` of `" + visible(server) + "`" +
-           (near ? ": did you mean `" + visible(*near) + "`?" : "");
+    return "Unknown tool `" + visible(name) + "` of `" + visible(server) + "`" + did_you_mean(name, known);
   }
   CallFacts facts;
   facts.principal = &call.request.client->principal;

@@ -163,9 +163,7 @@ int tools_command(const cli::Invocation& invocation, cli::Terminal& terminal) {
   if (!only.empty() && !config->settings->servers.contains(only)) {
     std::vector<std::string> known;
     for (const auto& [id, server] : config->settings->servers) known.push_back(id);
-    const auto near = nearest(only, known);
-    terminal.err("sallyport: there is no server `" + visible(only) + "`" +
-                 (near ? ": did you mean `" + visible(*near) + "`?" : "") + "\n");
+    terminal.err("sallyport: there is no server `" + visible(only) + "`" + did_you_mean(only, known) + "\n");
     return cli::kNo;
   }
   look_at(invocation, *config, [&](auto snapshot, const Servers&) {

@@ -38,6 +38,7 @@ class TlsTest : public ::testing::Test {
   struct Shaken {
     StreamResult client = fail(ErrorCode::internal, "not run");
     StreamResult server = fail(ErrorCode::internal, "not run");
+    ByteStream* under_server = nullptr;  // its transport
   };
   Shaken shake(std::string name, MemoryStreamOptions options = {}) {
     Shaken out;
@@ -46,6 +47,7 @@ class TlsTest : public ::testing::Test {
   }
   asio::awaitable<void> shake_task(std::string name, MemoryStreamOptions options, Shaken& out) {
     MemoryStreamPair pair = make_memory_streams(loop_.executor(), std::move(options));
+    out.under_server = pair.second.get();
     TaskGroup tasks(loop_.executor());
     tasks.spawn("accept", accept_task(std::move(pair.second), out));
     out.client = co_await tls_connect(std::move(pair.first), client_, std::move(name), soon());
@@ -156,29 +158,16 @@ TEST_F(TlsTest, NamesTheFileThatCannotBeLoaded) {
 }
 
 TEST_F(TlsTest, TellsACutFromAnEnd) {
-  struct Held : MemoryStreamPair {};
-  loop_.run([](TlsTest& test, asio::any_io_executor loop, std::shared_ptr<TlsServerContext> server,
-               std::shared_ptr<TlsClientContext> client) -> asio::awaitable<void> {
-    (void)test;
-    MemoryStreamPair pair = make_memory_streams(loop);
-    ByteStream* transport = pair.second.get();
-    TaskGroup tasks(loop);
-    StreamResult accepted = fail(ErrorCode::internal, "");
-    tasks.spawn("accept",
-                [](std::unique_ptr<ByteStream> s, std::shared_ptr<TlsServerContext> c,
-                   StreamResult& out) -> asio::awaitable<void> {
-                  out = co_await tls_accept(std::move(s), std::move(c), soon());
-                }(std::move(pair.second), server, accepted));
-    StreamResult connected = co_await tls_connect(std::move(pair.first), client, "example.test", soon());
-    const bool ended = co_await tasks.wait_empty(soon());
-    EXPECT_TRUE(ended && connected && accepted);
-    const Status written = co_await (*accepted)->write_all("half an ans", soon());
+  Shaken shaken = shake("example.test");
+  ASSERT_TRUE(shaken.client && shaken.server);
+  loop_.run([](Shaken& both) -> asio::awaitable<void> {
+    const Status written = co_await (*both.server)->write_all("half an ans", soon());
     EXPECT_TRUE(written);
-    const Status cut = co_await transport->shutdown_write(soon());  // no close_notify
+    const Status cut = co_await both.under_server->shutdown_write(soon());  // no close_notify
     EXPECT_TRUE(cut);
-    const std::string got = co_await read_to_end(**connected);
+    const std::string got = co_await read_to_end(**both.client);
     EXPECT_EQ(got, "half an ans<" + std::string(to_string(ErrorCode::io)) + ">");
-  }(*this, loop_.executor(), server_, client_));
+  }(shaken));
 }
 
 // What a client makes of an answer after which the server's TCP ends without close_notify.
@@ -186,28 +175,15 @@ TEST_F(TlsTest, C136_ACutCountsOnlyWhereTheAnswerWasNotWhole) {
   const std::string ok = "HTTP/1.1 200 OK\r\n";
   const auto get = [&](std::string answer) {
     std::string got;
-    loop_.run([](asio::any_io_executor loop, std::shared_ptr<TlsServerContext> server,
-                 std::shared_ptr<TlsClientContext> context, std::string text,
+    Shaken shaken = shake("example.test");
+    EXPECT_TRUE(shaken.client && shaken.server);
+    loop_.run([](asio::any_io_executor loop, Shaken& both, std::string text,
                  std::string& out) -> asio::awaitable<void> {
-      MemoryStreamPair pair = make_memory_streams(loop);
-      ByteStream* transport = pair.second.get();
-      TaskGroup tasks(loop);
-      StreamResult accepted = fail(ErrorCode::internal, "");
-      tasks.spawn("accept",
-                  [](std::unique_ptr<ByteStream> s, std::shared_ptr<TlsServerContext> c,
-                     StreamResult& to) -> asio::awaitable<void> {
-                    to = co_await tls_accept(std::move(s), std::move(c), soon());
-                  }(std::move(pair.second), server, accepted));
-      StreamResult connected = co_await tls_connect(std::move(pair.first), context, "example.test", soon());
-      const bool ended = co_await tasks.wait_empty(soon());
-      EXPECT_TRUE(ended && connected && accepted);
-      const Status written = co_await (*accepted)->write_all(text, soon());
-      const Status cut = co_await transport->shutdown_write(soon());
+      const Status written = co_await (*both.server)->write_all(text, soon());
+      const Status cut = co_await both.under_server->shutdown_write(soon());
       EXPECT_TRUE(written && cut);
       HttpClientOptions options;
-      options.connect = [&connected](Url, Deadline) -> asio::awaitable<StreamResult> {
-        co_return std::move(connected);
-      };
+      options.connect = [&both](Url, Deadline) -> asio::awaitable<StreamResult> { co_return std::move(both.client); };
       HttpClient client(loop, std::move(options));
       HttpClientRequest request;
       request.url = *parse_url("https://example.test/x");
@@ -218,7 +194,7 @@ TEST_F(TlsTest, C136_ACutCountsOnlyWhereTheAnswerWasNotWhole) {
       }
       const Result<std::string> body = co_await response->read_all(100, soon());
       out = body ? *body : "cut";
-    }(loop_.executor(), server_, client_, std::move(answer), got));
+    }(loop_.executor(), shaken, std::move(answer), got));
     return got;
   };
   EXPECT_EQ(get(ok + "Content-Length: 5\r\n\r\nhello"), "hello");
@@ -229,24 +205,14 @@ TEST_F(TlsTest, C136_ACutCountsOnlyWhereTheAnswerWasNotWhole) {
 }
 
 TEST_F(TlsTest, C136_AnEndWaitsForNoCloseNotifyOfThePeer) {
-  loop_.run([](asio::any_io_executor loop, std::shared_ptr<TlsServerContext> server,
-               std::shared_ptr<TlsClientContext> client) -> asio::awaitable<void> {
-    MemoryStreamPair pair = make_memory_streams(loop);
-    TaskGroup tasks(loop);
-    StreamResult accepted = fail(ErrorCode::internal, "");
-    tasks.spawn("accept",
-                [](std::unique_ptr<ByteStream> s, std::shared_ptr<TlsServerContext> c,
-                   StreamResult& out) -> asio::awaitable<void> {
-                  out = co_await tls_accept(std::move(s), std::move(c), soon());
-                }(std::move(pair.second), server, accepted));
-    StreamResult connected = co_await tls_connect(std::move(pair.first), client, "example.test", soon());
-    const bool ended = co_await tasks.wait_empty(soon());
-    EXPECT_TRUE(ended && connected && accepted);
+  Shaken shaken = shake("example.test");
+  ASSERT_TRUE(shaken.client && shaken.server);
+  loop_.run([](Shaken& both) -> asio::awaitable<void> {
     const Deadline deadline = Deadline::after(std::chrono::seconds(5));
-    const Status told = co_await (*connected)->shutdown_write(deadline);  // the peer never reads, nor answers
+    const Status told = co_await (*both.client)->shutdown_write(deadline);  // the peer never reads, nor answers
     EXPECT_TRUE(told);
     EXPECT_FALSE(deadline.passed());
-  }(loop_.executor(), server_, client_));
+  }(shaken));
 }
 
 TEST_F(TlsTest, BoundsAHandshakeInTime) {

@@ -2,13 +2,12 @@
 // more. It answers legacy clients too, without sessions. Prints its URL.
 //   node modern_server.mjs
 import { randomBytes } from 'node:crypto';
-import { createServer } from 'node:http';
-import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import {
   McpServer, ResourceTemplate, completable, createMcpHandler, createRequestStateCodec, inputRequired, inputResponse,
 } from '@modelcontextprotocol/server';
 import * as z from 'zod';
+import { serveFetch } from './serve.mjs';
 
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
 const WAV = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA=';
@@ -167,15 +166,4 @@ function newServer() {
 }
 
 handler = createMcpHandler(newServer);
-const http = createServer(async (incoming, outgoing) => {
-  const gone = new AbortController();
-  outgoing.on('close', () => gone.abort());
-  const body = incoming.method === 'POST' ? { body: Readable.toWeb(incoming), duplex: 'half' } : {};
-  const headers = Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]);
-  const url = `http://${incoming.headers.host}${incoming.url}`;
-  const response = await handler.fetch(new Request(url, { method: incoming.method, headers, signal: gone.signal, ...body }));
-  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-  if (!response.body) return outgoing.end();
-  return Readable.fromWeb(response.body).on('error', () => outgoing.destroy()).pipe(outgoing);
-});
-http.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${http.address().port}/mcp`));
+serveFetch(handler);

@@ -1,11 +1,10 @@
 // The server that the suite wants to see, on the official SDK: what its scenarios name, and no more. Prints its URL.
 //   node server.mjs
-import { randomUUID } from 'node:crypto';
-import { createServer } from 'node:http';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import * as types from '@modelcontextprotocol/sdk/types.js';
 import { setTimeout as pause } from 'node:timers/promises';
+import { serveSessions } from './serve.mjs';
 
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
 const WAV = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA=';
@@ -187,18 +186,4 @@ class Events {
   }
 }
 
-const sessions = new Map();
-const http = createServer(async (request, response) => {
-  const known = sessions.get(request.headers['mcp-session-id']);
-  if (known) return known.handleRequest(request, response);
-  const transport = new StreamableHTTPServerTransport({
-    sessionIdGenerator: randomUUID,
-    eventStore: new Events(),
-    retryInterval: 500,
-    onsessioninitialized: (id) => sessions.set(id, transport),
-    onsessionclosed: (id) => sessions.delete(id),
-  });
-  await newServer().connect(transport);
-  await transport.handleRequest(request, response);
-});
-http.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${http.address().port}/mcp`));
+serveSessions(StreamableHTTPServerTransport, newServer, () => ({ eventStore: new Events(), retryInterval: 500 }));

@@ -1,11 +1,10 @@
 // The first line of the official TypeScript SDK as a legacy server over HTTP, with sessions. Prints its URL.
 // Every server of this folder offers the same: add, fail, count, paint, and note://one.
 //   node server_v1.mjs
-import { randomUUID } from 'node:crypto';
-import { createServer } from 'node:http';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import * as z from 'zod';
+import { serveSessions } from '../serve.mjs';
 
 const said = (text) => ({ content: [{ type: 'text', text }] });
 const colour = { type: 'object', properties: { colour: { type: 'string' } }, required: ['colour'] };
@@ -31,16 +30,4 @@ function newServer() {
   return server;
 }
 
-const sessions = new Map();
-const http = createServer(async (request, response) => {
-  const known = sessions.get(request.headers['mcp-session-id']);
-  if (known) return known.handleRequest(request, response);
-  const transport = new StreamableHTTPServerTransport({
-    sessionIdGenerator: randomUUID,
-    onsessioninitialized: (id) => sessions.set(id, transport),
-    onsessionclosed: (id) => sessions.delete(id),
-  });
-  await newServer().connect(transport);
-  return transport.handleRequest(request, response);
-});
-http.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${http.address().port}/mcp`));
+serveSessions(StreamableHTTPServerTransport, newServer);

@@ -1,9 +1,8 @@
 // The second line of the official TypeScript SDK as a modern server over HTTP that takes no legacy client. Prints its URL.
 //   node server_v2.mjs
-import { createServer } from 'node:http';
-import { Readable } from 'node:stream';
 import { McpServer, acceptedContent, createMcpHandler, inputRequired } from '@modelcontextprotocol/server';
 import * as z from 'zod';
+import { serveFetch } from '../serve.mjs';
 
 const said = (text) => ({ content: [{ type: 'text', text }] });
 const colour = { type: 'object', properties: { colour: { type: 'string' } }, required: ['colour'] };
@@ -32,16 +31,4 @@ function newServer() {
   return server;
 }
 
-const handler = createMcpHandler(newServer, { legacy: 'reject' });
-const http = createServer(async (incoming, outgoing) => {
-  const gone = new AbortController();
-  outgoing.on('close', () => gone.abort());
-  const body = incoming.method === 'POST' ? { body: Readable.toWeb(incoming), duplex: 'half' } : {};
-  const headers = Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]);
-  const url = `http://${incoming.headers.host}${incoming.url}`;
-  const response = await handler.fetch(new Request(url, { method: incoming.method, headers, signal: gone.signal, ...body }));
-  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-  if (!response.body) return outgoing.end();
-  return Readable.fromWeb(response.body).on('error', () => outgoing.destroy()).pipe(outgoing);
-});
-http.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${http.address().port}/mcp`));
+serveFetch(createMcpHandler(newServer, { legacy: 'reject' }));

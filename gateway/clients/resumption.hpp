@@ -18,7 +18,7 @@
 #include "gateway/base/deadline.hpp"
 #include "gateway/clients/event_ring.hpp"
 #include "gateway/clients/http_reply.hpp"
-#include "schemas/model/principal.hpp"
+#include "gateway/clients/share.hpp"
 
 namespace sallyport::gateway {
 
@@ -91,7 +91,7 @@ class Resumption {
   static constexpr std::chrono::seconds kKeep{60};
 
   Resumption(std::shared_ptr<Parking> parking, const Principal& whose)
-      : parking_(std::move(parking)), whose_(whose.anonymous ? "anonymous" : whose.id) {}
+      : parking_(std::move(parking)), whose_(share_of(whose)) {}
   std::shared_ptr<PostStream> open(std::shared_ptr<HttpReply> reply);
   [[nodiscard]] std::shared_ptr<PostStream> find(std::uint32_t number) const;
   void close(std::uint32_t number) { posts_.erase(number); }

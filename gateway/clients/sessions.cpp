@@ -10,11 +10,6 @@ namespace {
 
 constexpr std::size_t kTokenBytes = 24;  // 192 bits: nobody guesses it
 
-const std::string& share_of(const Principal& principal) {
-  static const std::string kAnonymous = "anonymous";
-  return principal.anonymous ? kAnonymous : principal.id;
-}
-
 // Calls are bounded per principal behind the Front, which can leave a receipt; this bound lies above that one.
 std::size_t requests_per_session(const LimitSettings& limits) { return (limits.calls_in_flight / 4) + 64; }
 

@@ -13,6 +13,12 @@
 
 namespace sallyport::gateway {
 
+// In whose name bounds count: all anonymous clients together are one.
+inline const std::string& share_of(const Principal& principal) {
+  static const std::string kAnonymous = "anonymous";
+  return principal.anonymous ? kAnonymous : principal.id;
+}
+
 class Share {
  public:
   struct Bounds {
@@ -44,13 +50,13 @@ class Share {
   std::size_t answers_ = 0;
 };
 
-// The shares of those who have something open; all anonymous clients together have one.
+// The shares of those who have something open.
 class Shares {
  public:
   explicit Shares(Share::Bounds bounds) : bounds_(bounds) {}
   std::shared_ptr<Share> of(const Principal& principal) {
     if (open_.size() > kTidy) std::erase_if(open_, [](const auto& entry) { return entry.second.expired(); });
-    std::weak_ptr<Share>& known = open_[principal.anonymous ? "anonymous" : principal.id];
+    std::weak_ptr<Share>& known = open_[share_of(principal)];
     std::shared_ptr<Share> share = known.lock();
     if (!share) known = share = std::make_shared<Share>(bounds_);
     return share;
